@@ -1,3 +1,7 @@
+/**
+ * HTTP requests of tools: the cage of hosts and addresses, and the one way to send a request
+ * through it.
+ */
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { sendPinned, type PinnedRequest, type PinnedResult } from '../../lib/pinned-client.ts';
@@ -7,12 +11,12 @@ import { rangeOf } from '../../lib/ip-address.ts';
 import type { BoundPlace, Listeners } from '../../lib/listener.ts';
 import { isOwnAddress, isUnspecified, plainAddress } from '../../lib/own-address.ts';
 
-/** What the tools that use the network need of the process. */
+/** What the tools that use the network need from the process. */
 export type NetworkDeps = Clock & {
   readonly deadlines: Deadlines;
   readonly resolve: Resolve;
   readonly reserved: ReservedPlaces;
-  /** The program's own version, told to the servers that are asked. */
+  /** svc's own version, sent to the servers as `user-agent`. */
   readonly version: string;
 };
 
@@ -31,17 +35,17 @@ export type CagedAnswer =
   | {
       readonly kind: 'failed';
       readonly text: string;
-      /** The request may have reached the other side. */
+      /** The request may have reached the server. */
       readonly sent: boolean;
       /** The status of an answer that broke off; null: no answer had begun. */
       readonly status: number | null;
     };
 
 const connectMs = 5_000;
-/** At most so many addresses of one name are tried, while none has been connected to. */
+/** At most so many addresses of one name are tried, until one connects. */
 const triesMax = 4;
 
-/** One request, if the cage admits it, to an address that the cage has judged. */
+/** Sends one request, if the cage admits it, to an address that the cage has judged. */
 export async function sendCaged(
   request: CagedRequest,
   cage: HostCage,
@@ -71,7 +75,7 @@ const unsent = (text: string): CagedAnswer => ({ kind: 'failed', text, sent: fal
 
 type Ended = { readonly kind: 'ended'; readonly text: string };
 
-/** A look-up cannot be called off, so its result may come too late. */
+/** A name lookup cannot be cancelled, so this stops waiting for it. */
 async function unlessEnded(
   admission: Promise<Admission>,
   deadlineAt: SteadyTime,
@@ -107,18 +111,18 @@ function faultText({ fault, code }: Extract<PinnedResult, { kind: 'fault' }>): s
   return code === null ? `${texts[fault]}.` : `${texts[fault]} (${code}).`;
 }
 
-// The cage of the tools that use the network: which host and port may be reached, and at which
-// addresses. The host's name is judged first, as an address where it is one in any spelling; then
-// every address that it resolves to. What is admitted is an address, and the caller connects to
-// that very address, so nothing can resolve to something else in between.
+// The cage of the tools that use the network: which host and port a tool may reach, and at which
+// addresses. The cage first judges the host's name, as an address if it is one in any spelling.
+// Then it judges every address that the name resolves to. It admits addresses, and the caller
+// connects to that very address, so the name cannot resolve to another address in between.
 
 /** @returns every address of a name, at least one; rejects when there is none */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** Where a request would go: `host` as `hostOf` writes it, `address` what it resolved to. */
+/** Where a request would go: `host` as `hostOf` writes it, `address` from the name lookup. */
 export type Place = { readonly host: string; readonly address: string; readonly port: number };
 
-/** Places that an entry reaches only when it names their port. */
+/** Places that an entry of the list reaches only when it names their port. */
 export interface ReservedPlaces {
   holds(place: Place): Promise<boolean>;
 }
@@ -127,31 +131,33 @@ export type Admission =
   | {
       readonly kind: 'admitted';
       readonly url: URL;
-      /** Any of them may be connected to; the first comes first. */
+      /** Each of them may be connected to; try them in this order. */
       readonly addresses: readonly string[];
     }
   | Refusal
   | { readonly kind: 'unresolved'; readonly text: string };
 
-/** `rule` is a stable code, `text` for the model: no address that the name resolved to. */
+/** `rule` is a stable code. `text` is for the model and names no address of the lookup. */
 type Refusal = { readonly kind: 'refused'; readonly rule: string; readonly text: string };
 
 export interface HostCage {
   /**
    * @param address as the model or a redirect wrote it
-   * @param base what a relative address is relative to; null: it must be absolute
+   * @param base the base of a relative address; null: the address must be absolute
    */
   admit(address: string, base: URL | null, sensitivity: 'public' | 'private'): Promise<Admission>;
 }
 
-/** `host` as `hostOf` writes it; `port` null: every port of it. */
+/** `host` as `hostOf` writes it; `port` null: every port of the host. */
 type Entry = { readonly host: string; readonly port: number | null };
 
 const addressLengthMax = 4_096;
-/** At most so many addresses of a name are looked at and tried. */
+/** At most so many addresses of a name are judged and tried. */
 const addressesMax = 16;
 
-/** @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; others never match */
+/**
+ * @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; other entries match nothing
+ */
 export function createHostCage(
   allowHosts: readonly string[],
   { resolve, reserved }: { readonly resolve: Resolve; readonly reserved: ReservedPlaces },
@@ -199,20 +205,20 @@ export function hostsInWords(allowHosts: readonly string[]): string {
 
 const toldMax = 20;
 
-/** For a tool's description: a model that does not know the hosts can only guess. */
+/** For a tool's description: without it a model can only guess the hosts. */
 export function hostsForModel(allowHosts: readonly string[]): string {
   const more = allowHosts.length - toldMax;
   const told = allowHosts.slice(0, toldMax).join(', ');
   return `Hosts that can be reached: ${told}${more > 0 ? `, and ${more} more` : ''}.`;
 }
 
-/** The one reading of an address: what is checked and what is asked for are parts of this URL. */
+/** Parses an address once: the checks and the request both use parts of this URL. */
 function webAddressIn(address: string, base: URL | null): URL | Refusal {
   const bad = (text: string): Refusal => ({ kind: 'refused', rule: 'bad_url', text });
   if (address.length > addressLengthMax) {
     return bad(`The address is longer than ${addressLengthMax} characters.`);
   }
-  // The URL parser drops tabs and line ends without a word.
+  // The URL parser silently drops tabs and line ends.
   if (hasControls(address)) return bad('The address holds control characters.');
   const url = URL.parse(address, base ?? undefined);
   if (url === null) return bad('This is not a whole web address, like https://example.com/page.');
@@ -247,7 +253,7 @@ function portOf({ port, protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80;
 }
 
-/** Read by the same parser as the addresses, so that two spellings of a host are one. */
+/** Uses the same parser as for addresses, so that two spellings of a host are equal. */
 function entryOf(text: string): Entry | null {
   const found = /^(?:\[([^[\]]+)\]|([^:[\]/?#@\\]+))(?::(\d{1,5}))?$/.exec(text);
   const bare = found === null && isIP(text) === 6 ? text : null;
@@ -274,8 +280,8 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
 
 /**
  * A private brain's tools stay on this machine and its private networks. A public brain's tools
- * stay out of them, unless the operator listed that address, or `localhost` for this machine: a
- * name's owner decides where it leads.
+ * stay out of them, unless the operator listed that address, or `localhost` for this machine. A
+ * listed name is not enough: its owner decides where it leads.
  */
 function judge(
   address: string,
@@ -296,15 +302,15 @@ function judge(
   return { kind: 'refused', rule: 'address_not_public', text };
 }
 
-// The places that no agent reaches by accident: where svc itself listens, the servers that the
-// configuration names (models, MCP servers, speech), and the database. They trust whoever can
-// connect. A place is known by its address and port, under whatever name it was asked for.
+// Places that no agent reaches by accident: svc's own listeners, the servers that the configuration
+// names (models, MCP servers, speech), and the database. They trust everybody who can connect. A
+// place is recognized by its address and port, whatever name the request uses.
 
 /** `host`: a name, or an address without brackets. */
 type ServerPlace = { readonly host: string; readonly port: number };
 
 type Known = ServerPlace & {
-  /** Its public addresses may be those of others, too. */
+  /** Other servers may have the same public addresses. */
   readonly isShared: boolean;
 };
 
@@ -312,7 +318,7 @@ export class OwnPlaces implements ReservedPlaces {
   readonly #listeners: Pick<Listeners, 'places'>;
   readonly #resolve: Resolve;
   readonly #servers: readonly Known[];
-  /** One list for all that `withServers` makes. */
+  /** One list for all copies that `withServers` makes. */
   readonly #databases: Known[];
 
   constructor(
@@ -327,13 +333,16 @@ export class OwnPlaces implements ReservedPlaces {
     this.#databases = databases;
   }
 
-  /** The same listeners and databases, with the servers of one configuration. @param urls whole */
+  /**
+   * A copy with the same listeners and databases, and the servers of one configuration.
+   * @param urls absolute URLs
+   */
   withServers(urls: readonly string[]): OwnPlaces {
     const servers = urls.flatMap((text) => placeOfUrl(text) ?? []);
     return new OwnPlaces(this.#listeners, this.#resolve, servers, this.#databases);
   }
 
-  /** The hosts of the database that the process uses; the folder of a socket is none. */
+  /** Adds the hosts of the process's database; the folder of a Unix socket is skipped. */
   addDatabase(hosts: readonly ServerPlace[]): void {
     for (const { host, port } of hosts) {
       if (host.startsWith('/')) continue;
@@ -350,8 +359,8 @@ export class OwnPlaces implements ReservedPlaces {
   }
 
   /**
-   * A server on this machine may listen on every address of it. A public address may be one that a
-   * vendor shares with others, so there only the name tells. A name that cannot be resolved now may
+   * A server on this machine may listen on all of its addresses. A vendor may share a public
+   * address with others, so there only the name decides. A name that cannot be resolved now may
    * lead anywhere.
    */
   async #isAt({ host, address }: Place, { host: name, isShared }: Known): Promise<boolean> {

@@ -1,8 +1,7 @@
 /**
- * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → available → arguments → rehearsal → a person's yes → journal → the tool itself
- * with its cage. A call that outlives its turn is given up, also where the tool does not listen to
- * its signal.
+ * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode → not
+ * repeated → available → arguments → dry run → approval → call log → the tool itself with its cage.
+ * A call that outlives its turn is given up, even if the tool ignores its signal.
  */
 import type { ChannelType, GrantConfig } from '../../config/config.ts';
 import type { WantedCall } from '../../domain/approval.ts';
@@ -27,7 +26,7 @@ export type GovernanceOptions = Clock & {
   readonly tools: readonly Tool[];
   /** Empty: every listed tool is allowed on every channel. */
   readonly grants: readonly GrantConfig[];
-  /** Is told of a bug that was contained. */
+  /** Called with the error of a bug that was contained. */
   readonly onFault: (error: unknown) => void;
 };
 
@@ -37,19 +36,19 @@ export function createToolbox(options: GovernanceOptions): Toolbox {
 
 type GrantDecision = { readonly mode: GrantMode; readonly rule: string };
 
-/** What one call came to, before it is written down. */
+/** The result of one call, before it is written down. */
 type Ending = {
   readonly text: string;
   readonly outcome: ToolOutcome;
   readonly rule: string;
-  /** The key of the earlier call, where an earlier run of the turn began this one. */
+  /** The key of the earlier call, if an earlier run of the turn began this one. */
   readonly earlierKey?: string;
 };
 
-/** One call whose arguments are looked into. */
+/** One call whose arguments were checked. */
 type ReadyCall = {
   readonly checked: Extract<CheckedCall, { kind: 'ready' }>;
-  /** What the audit keeps of it, and what it is known by. */
+  /** The call's record: what the audit keeps, and the hash that identifies the call. */
   readonly begun: BegunCall;
 };
 
@@ -59,7 +58,7 @@ class GovernedToolbox implements Toolbox {
 
   constructor(options: GovernanceOptions) {
     this.#options = options;
-    // By the name that models call it by, and by its own, by which a yes names it.
+    // By two names: models use the wire name, approvals use the tool's own name.
     this.#tools = new Map(
       options.tools.flatMap((tool) => [
         [tool.name, tool],
@@ -114,7 +113,7 @@ class GovernedToolbox implements Toolbox {
     return { text: ending.text.toWellFormed(), use };
   }
 
-  /** @param asked null: its arguments cannot be looked into; `kept` is their text for the audit */
+  /** @param asked null: its arguments cannot be read; `kept` is their text for the audit */
   async #end(
     tool: Tool,
     { mode, rule }: GrantDecision,
@@ -166,7 +165,7 @@ class GovernedToolbox implements Toolbox {
     const { key, rule } = begun;
     const { steady } = this.#options;
     const since = steady();
-    // One yes is for one run, whatever the tool says of its own effect.
+    // One approval is for one run, whatever the tool says about its own effect.
     const isFree = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
     if (isFree) return endingOf(await checked.run(surroundings), rule);
     const journaled = await surroundings.logCall(begun);
@@ -192,7 +191,7 @@ class GovernedToolbox implements Toolbox {
   }
 
   /**
-   * Without a block all that is listed is allowed. With a block, a tool or channel it lacks is
+   * Without grants all listed tools are allowed. With grants, a tool or channel that they lack is
    * denied.
    */
   #grantFor({ name }: Tool, channel: ChannelType): GrantDecision {
@@ -206,7 +205,7 @@ class GovernedToolbox implements Toolbox {
   }
 }
 
-/** What stands in the audit for a name that the model made up: anything may be in it. */
+/** The audit's name for a tool that the model made up: the made-up name may hold anything. */
 const unlisted = 'unlisted';
 
 const tooMuch = 'Its arguments are too long or too deep.';
@@ -233,7 +232,7 @@ const wouldAsk = (name: string): string =>
 
 const askedFor: Ending['text'] = 'It waits for a yes. It was not run.';
 
-/** A call that is not put to anybody, and so can never run. */
+/** A call that nobody is asked about, so it can never run. */
 const notAsked = {
   waits: 'This very call waits for a yes already. It was not run, and is not asked again.',
   too_many: 'No more calls can wait for a yes now. This one was not run, and nobody was asked.',
@@ -277,7 +276,7 @@ function endingOf(result: ToolResult, rule: string): Ending {
   }
 }
 
-/** What `work` ends with, unless the signal is first; then the end of `work` is not heard. */
+/** The result of `work`, unless the signal aborts first; then the result is ignored. */
 async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
   if (signal.aborted) return outOfTime;
   const { promise, resolve } = Promise.withResolvers<Ending>();
@@ -290,16 +289,16 @@ async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promis
   }
 }
 
-/** The arguments of a call: as its model wrote them, as the tool reads them, as they are kept. */
+/** The arguments of a call: as its model wrote them, as the tool reads them, as they are stored. */
 const argumentsLengthMax = 65_536;
 const argumentsLengthKept = 2_000;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Arguments come as an object or as its JSON text; for none, some models write null. Where one
- * parameter is missing and one text was given, bare or under another name, the text is that one.
- * Null: nothing of the kind.
+ * Reads arguments from an object or from its JSON text; for no arguments, some models write null.
+ * If one parameter is missing and one text was given, bare or under another name, that text fills
+ * it. Null: none of these.
  */
 function argumentsOf(tool: Tool, given: unknown): Arguments | null {
   const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
@@ -315,7 +314,7 @@ function argumentsOf(tool: Tool, given: unknown): Arguments | null {
     return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
   }
   if (required.length !== 1 || typeof value !== 'string') return null;
-  // A text that begins as JSON and is none was cut or garbled: nobody knows what it should be.
+  // A text that begins like JSON but is not was cut or garbled: nobody knows what was meant.
   const garbled = value === given && /^\s*[{[]/.test(value);
   return garbled ? null : { [required[0]!]: value };
 }
@@ -324,7 +323,7 @@ function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {
   return parameters.required.filter((name) => !Object.hasOwn(read, name));
 }
 
-/** A text that is no JSON is itself. */
+/** A text that is not JSON stands for itself. */
 function parsed(text: string): unknown {
   if (text.trim() === '') return {};
   try {
@@ -335,8 +334,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The arguments as text; null: they are too long or too deep to be looked into. An object is
- * written, a text is as the model wrote it.
+ * The arguments as text; null: too long or too deep to read. An object is serialized; a text stays
+ * as the model wrote it.
  */
 function writtenArguments({ arguments: given }: AskedCall): string | null {
   try {
@@ -353,17 +352,17 @@ function shortened(written: string, name: string | null): string {
   return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
 }
 
-/** What is read, as one text, whatever the order of its names; null: it is too deep. */
+/** The arguments as one text, whatever the order of their names; null: too deep. */
 function canonicalArguments(read: Arguments): string | null {
   return canonicalJson(read);
 }
 
-/** Whether it is taken again as it was written down. */
+/** Whether the stored arguments would be accepted again. */
 function isTakenAgain(canonical: string): boolean {
   return canonical.length <= argumentsLengthMax;
 }
 
-/** Names a call by its canonical arguments. */
+/** The identity of a call: a hash of its tool and its canonical arguments. */
 function hashOf({ name }: Tool, canonical: string): string {
   const text = `[${JSON.stringify(name)},${canonical}]`;
   return nodeCrypto().createHash('sha256').update(text).digest('base64');

@@ -1,6 +1,6 @@
 /**
- * One table for the cage's judgement. http-fetch.test.ts and webhook-call.test.ts show that the
- * judged address is used, and that nothing else is connected to.
+ * One table for the cage's decisions. http-fetch.test.ts and webhook-call.test.ts show that the
+ * tools use the judged address, and connect to nothing else.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,7 @@
-/** Gets text from the web, from listed hosts only, each redirect judged anew. */
+/**
+ * The tool `http_fetch`: gets text from the web, from listed hosts only. The cage judges each
+ * redirect anew.
+ */
 import type { AgentConfig } from '../../config/config.ts';
 import { earlier, later } from '../../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
@@ -17,7 +20,7 @@ type FetchCage = NonNullable<AgentConfig['httpFetch']>;
 type Answer = Extract<CagedAnswer, { kind: 'answer' }>;
 
 const totalMs = 30_000;
-/** More is read of a page than the model is given: most of a page is markup. */
+/** Reads more of a page than the model gets: most of a page is markup. */
 const pageBytesMax = 512 * 1024;
 
 const redirects = new Set([301, 302, 303, 307, 308]);

@@ -1,4 +1,4 @@
-/** The tools that need no cage, and the one that only hands a note on. */
+/** The tools that need no cage, and the one that only passes a note on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callTool } from '../../../test/agents/tool-call.ts';

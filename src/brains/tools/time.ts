@@ -1,6 +1,6 @@
 /**
- * Tells the time of now in a zone. Format: ISO 8601 with the offset from UTC. Zones: the IANA time
- * zone database, as Node's ICU has it.
+ * The tool `time`: the current time in a zone. Format: ISO 8601 with the offset from UTC. Zones:
+ * the IANA time zone database, as Node's ICU has it.
  */
 import type { Tool, ToolResult } from './tool.ts';
 
@@ -47,7 +47,7 @@ function timeIn(zone: string, at: number): ToolResult {
   return { kind: 'done', text, cut: false };
 }
 
-/** The offset that is in force there at that time; null: there is no such zone. */
+/** The zone's offset at that time; null: there is no such zone. */
 function offsetIn(zone: string, at: number): { text: string; minutes: number } | null {
   if (zone.length > zoneLengthMax) return null;
   let parts: readonly Intl.DateTimeFormatPart[];

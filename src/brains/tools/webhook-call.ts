@@ -1,4 +1,7 @@
-/** POSTs JSON that the model wrote to a listed host, once, and follows nothing. */
+/**
+ * The tool `webhook_call`: sends JSON from the model to a listed host by POST, once, and follows no
+ * redirect.
+ */
 import type { AgentConfig } from '../../config/config.ts';
 import { earlier, later } from '../../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';

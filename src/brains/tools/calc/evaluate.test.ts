@@ -1,4 +1,4 @@
-/** Calc against references, and against those who mean harm. */
+/** Calc compared with references, and with hostile input. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Decimal } from 'decimal.js';
@@ -61,7 +61,7 @@ test('a quotient is right to its fifteenth digit', () => {
   const divisor = big.filter((value) => value !== 0n);
   const all = fc.property(big, divisor, (a, b) => {
     const [top, bottom] = fractionOf(valueOf(`${signed(a)} / ${signed(b)}`));
-    // |told − a/b| is at most half of the fifteenth digit.
+    // |printed − a/b| is at most half of the fifteenth digit.
     const off = absolute(top * b - a * bottom) * 2n * 10n ** 14n;
     assert.ok(off <= absolute(a * bottom), `${a} / ${b}`);
   });
@@ -70,7 +70,7 @@ test('a quotient is right to its fifteenth digit', () => {
 
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value);
 
-/** What a text of calc says, as a fraction. */
+/** The value of calc's text, as a fraction. */
 function fractionOf(text: string): readonly [bigint, bigint] {
   const [, whole = '', behind = '', exponent = '0'] =
     /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(text) ?? [];
@@ -79,7 +79,7 @@ function fractionOf(text: string): readonly [bigint, bigint] {
   return scale < 0 ? [digits * 10n ** BigInt(-scale), 1n] : [digits, 10n ** BigInt(scale)];
 }
 
-/** Multiples of 2^-16: a text of sixteen digits behind the point is exactly the double. */
+/** Multiples of 2^-16: a text with sixteen digits behind the point is exactly the double. */
 const between = (min: number, max: number): fc.Arbitrary<number> =>
   fc.integer({ min: min * 2 ** 16, max: max * 2 ** 16 }).map((whole) => whole / 2 ** 16);
 const exactly = (x: number): string => `(${x.toFixed(16)})`;
@@ -88,7 +88,7 @@ const unit = between(-1, 1);
 const positive = between(0, 10_000).filter((x) => x > 0);
 const small = between(-20, 20);
 
-/** By the name of a function, where it is asked and what Math says. */
+/** By name of a function: its arguments, and the result of Math. */
 const references = {
   sqrt: [positive, Math.sqrt],
   cbrt: [anyReal, Math.cbrt],

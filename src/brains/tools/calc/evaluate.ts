@@ -1,10 +1,10 @@
 /**
- * Works out one expression while it is read, by Pratt's method (top down operator precedence,
+ * Evaluates one expression while reading it, by Pratt's method (top down operator precedence,
  * 1973): every operator binds with a power of its own. From loose to tight: + and −; *, / and %;
  * the sign before; ^, to the right; percent behind. So −2^2 is −4, and 2^−1 is a half.
  *
  * A `%` before a number, a name or a parenthesis is the remainder; anywhere else it is per cent.
- * Time is bounded by the length of the text: no loop depends on a value.
+ * The length of the text bounds the time: no loop depends on a value.
  */
 import {
   add,
@@ -35,7 +35,7 @@ import type { Decimal } from 'decimal.js';
 
 // The functions and constants of calc.
 
-/** A number, or what is wrong with the arguments. */
+/** A number, or a sentence about what is wrong with the arguments. */
 type Applied = Num | string;
 
 type Callable = {
@@ -110,7 +110,7 @@ function exponential([x]: readonly Num[]): Applied {
   return raised.isZero() ? tooNearZero : near(raised);
 }
 
-/** The library's own function takes for ever where the argument is large. */
+/** The library's own function never ends for a large argument. */
 function hyperbolicSine(x: Decimal): Decimal {
   return x.abs().lt(1) ? x.sinh() : x.exp().minus(x.negated().exp()).div(2);
 }
@@ -121,7 +121,7 @@ function hyperbolicTangent(x: Decimal): Decimal {
   return x.isNegative() ? far.negated() : far;
 }
 
-/** A value that differs from 1 only in digits that are not true is taken for 1. */
+/** A value that differs from 1 only in untrue digits counts as 1. */
 function ofUnit(
   { value, exact: isExact }: Num,
   apply: (x: Decimal, other: Decimal) => Decimal,
@@ -135,12 +135,13 @@ function ofUnit(
 
 /**
  * The angle of a point, in (−π, π]. The library's own function takes three times as long. A double
- * misses the angle by some 1e-16. What is missing equals its own tangent, but for its third power.
+ * misses the angle by some 1e-16. The missing part equals its own tangent, except for its third
+ * power.
  */
 function angleOf(y: Decimal, x: Decimal): Decimal {
   const scale = `1e${-Math.max(x.isZero() ? y.e : x.e, y.isZero() ? x.e : y.e)}`;
   const [top, right] = [new Near(y).times(scale), new Near(x).times(scale)];
-  // A zero below zero would be another angle.
+  // A negative zero would be another angle.
   const height = top.isZero() ? 0 : top.toNumber();
   const guess = new Near(Math.atan2(height, right.toNumber()));
   const [sine, cosine] = [guess.sin(), guess.cos()];
@@ -167,7 +168,7 @@ function tangent([x]: readonly Num[]): Applied {
   return divide(sine, cosine);
 }
 
-/** To one reader log is to the base 10, to another to the base e: it is never guessed. */
+/** Some readers take log as base 10, others as base e: calc never guesses. */
 function logarithm([x, base]: readonly Num[]): Applied {
   if (base === undefined) return 'log(x) can be read in two ways: write ln(x) or log10(x).';
   return divide(naturalLogarithm(x!), naturalLogarithm(base));
@@ -196,7 +197,7 @@ function factorial([x]: readonly Num[]): Applied {
   return product;
 }
 
-/** The words of an expression. `end` stands behind the last one, once. */
+/** The tokens of an expression. `end` stands once, behind the last one. */
 type Token = {
   readonly kind: 'number' | 'name' | 'symbol' | 'end';
   readonly text: string;
@@ -211,7 +212,7 @@ const lengthMax = 256;
 const number = String.raw`(?<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`;
 const tokensName = String.raw`(?<name>\p{L}[\p{L}\d_]*)`;
 const tokensSymbol = String.raw`(?<symbol>\*\*|[\-+*\/%^\(\),×·÷−])`;
-/** Signs that people write, and what they mean. */
+/** Signs that people write, and their meaning. */
 const meanings: Readonly<Record<string, string>> = {
   '**': '^',
   '×': '*',
@@ -253,7 +254,7 @@ const signPower = 30;
 const hundred = exact(100);
 const zero = exact(0);
 
-/** How tightly an operator between two operands binds, and how tightly what is on its right. */
+/** How tightly an operator between two operands binds on its left, and on its right. */
 const infix: ReadonlyMap<string, readonly [left: number, right: number]> = new Map([
   ['+', [10, 11]],
   ['-', [10, 11]],
@@ -274,7 +275,7 @@ class Evaluation {
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
-  /** The first thing that went wrong: after it nothing is read any more. */
+  /** The first fault: after it no more tokens are read. */
   #fault: string | null = null;
 
   constructor(tokens: readonly Token[]) {
@@ -310,7 +311,7 @@ class Evaluation {
     return zero;
   }
 
-  /** @param least operators that bind looser are left to the caller */
+  /** @param least the caller handles operators that bind looser */
   #expression(least: number): Num {
     if (this.#depth === depthMax) return this.#fail(`it is nested deeper than ${depthMax}.`);
     this.#depth++;

@@ -1,7 +1,7 @@
 /**
- * A server that is a program of this machine: messages are lines of JSON on its stdin and stdout.
- * It is started without a shell, in a process group of its own, and the group ends with it. When
- * svc dies its stdin closes, at which a server ends by itself.
+ * The transport to a server that is a local program: messages are lines of JSON on its stdin and
+ * stdout. svc starts it without a shell, in a process group of its own, and ends the whole group.
+ * When svc dies, the server's stdin closes, and the server ends by itself.
  *
  * Source: MCP 2025-11-25, basic/transports, "stdio".
  */
@@ -19,40 +19,40 @@ export type CommandOptions = {
 
 /** A longer line ends the server. */
 const lineBytesMax = 1024 * 1024;
-/** So that a line of single bytes takes no more memory than one of few parts. */
+/** So that a line of single bytes takes no more memory than a line of few parts. */
 const linePartsMax = 256;
-/** In one line, as revision 2025-03-26 of the protocol allows it. */
+/** In one line, as revision 2025-03-26 of the protocol allows. */
 const lineMessagesMax = 256;
-/** What a server does not read waits here; more is not sent. */
+/** Data that the server does not read waits in memory; beyond this, nothing more is sent. */
 const waitingBytesMax = 1024 * 1024;
 const writtenBytesMax = 4_096;
-/** From being asked to end until it is made to. */
+/** The time between asking a server to end and killing it. */
 const endMs = 700;
 
-/** Why it is over when svc ended it. */
+/** The reason of an end that svc caused. */
 export const endedBySvc = 'it was ended';
 
-/** Where programs are when `env` says nothing of it. */
+/** The search path for programs if `env` has no PATH. */
 const plainPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Windows starts hardly anything without these. */
+/** Windows starts hardly any program without these. */
 const ofWindows = ['SystemRoot', 'PATH', 'PATHEXT'];
 
 export class CommandTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: Transport['onmessage'];
-  /** Why it is over, in a few words that hold nothing of what it wrote; null: it is not. */
+  /** Why the server ended, in a few words without any of its output; null: it runs. */
   ended: string | null = null;
   readonly #options: CommandOptions;
   #child: ChildProcess | null = null;
-  /** The end of what it wrote to stderr. */
+  /** The last bytes of its stderr. */
   #written: Buffer = Buffer.alloc(0);
   #isWrittenCut = false;
   readonly #writtenEnd = Promise.withResolvers<void>();
   #line: Buffer[] = [];
   #lineBytes = 0;
-  /** What it still writes is read, so that it can end, and let fall. */
+  /** Set while the server is being ended: its output is read, so that it can end, and dropped. */
   #isEnding = false;
 
   constructor(options: CommandOptions) {
@@ -69,7 +69,7 @@ export class CommandTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
-    // It may hold anything, and goes into no log. Unread the server would stand still.
+    // It may hold anything, so it goes into no log. If nobody read it, the server would block.
     child.stderr?.on('data', (bytes: Buffer) => {
       const all = Buffer.concat([this.#written, bytes]);
       this.#isWrittenCut ||= all.length > writtenBytesMax;
@@ -100,9 +100,9 @@ export class CommandTransport implements Transport {
   }
 
   /**
-   * For whoever asks why it ended: the line of its stderr that tells an error, else the last one.
-   * It is the server's word.
-   * @param clean takes secrets out of all that is looked at
+   * The reason for the server's end in its own words: the last line of its stderr that names an
+   * error, or else the last line.
+   * @param clean removes secrets from the text
    * @returns null: it wrote nothing
    */
   async lastWords(clean: (text: string) => string): Promise<string | null> {
@@ -117,7 +117,7 @@ export class CommandTransport implements Transport {
     return own.findLast((line) => /^[\w.]*(?:Error|Exception)\b/.test(line)) ?? own.at(-1) ?? null;
   }
 
-  /** Its stdin closes, the group is told to end, and after a moment is made to. */
+  /** Closes its stdin, asks the process group to end, and kills it after a moment. */
   async close(): Promise<void> {
     this.#isEnding = true;
     const child = this.#child;
@@ -132,7 +132,7 @@ export class CommandTransport implements Transport {
     await exited;
     clearTimeout(timer);
     this.#killGroup('SIGKILL');
-    // What left the group may hold the other ends open.
+    // A program that left the group may hold the other ends open.
     child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -162,7 +162,7 @@ export class CommandTransport implements Transport {
       // Some write a byte order mark before each message (typescript-sdk#2790).
       read = JSON.parse(line.replace(/^\uFEFF/, ''));
     } catch {
-      // Told below: it is no message.
+      // Reported below: it is no message.
     }
     for (const message of Array.isArray(read) ? read.slice(0, lineMessagesMax) : [read]) {
       if (isObject(message)) {
@@ -184,7 +184,7 @@ export class CommandTransport implements Transport {
     this.onclose?.();
   }
 
-  /** All that it started as well, unless that has left the group. */
+  /** Reaches all programs that it started, unless they left the group. */
   #killGroup(signal: 'SIGTERM' | 'SIGKILL'): void {
     const pid = this.#child?.pid;
     if (pid === undefined) return;

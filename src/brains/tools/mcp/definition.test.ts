@@ -1,4 +1,4 @@
-/** What a model is given of a schema that a server wrote. */
+/** The schema that a model gets for a schema that a server wrote. */
 // oxlint-disable unicorn/no-thenable -- JSON Schema has a keyword of this name
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,8 +10,8 @@ const parameters = (inputSchema: object) =>
 const text = { type: 'string' };
 
 /**
- * As OpenAI and Anthropic check it (langchainjs#9804, python-sdk#494 of MCP): an object, and none
- * of these at the top.
+ * The check of OpenAI and Anthropic (langchainjs#9804, python-sdk#494 of MCP): an object, with none
+ * of these keywords at the top.
  */
 function assertAccepted(schema: Readonly<Record<string, unknown>>): void {
   assert.equal(schema['type'], 'object');

@@ -1,18 +1,18 @@
-/** What a server says of one of its tools: bounded, hashed for its pin, made fit for a model. */
+/** The definition of a server's tool: bounded, hashed for its pin, and made fit for a model. */
 import { canonicalJson, isObject } from '../../../lib/json.ts';
 import { nodeCrypto } from '../../../lib/node-http.ts';
 import type { ToolParameters } from '../tool.ts';
 
 /**
- * The names by which models know tools of MCP servers. Providers take letters, digits, `_` and `-`,
- * 64 at most, and a name of the configuration has dots.
+ * The names by which models know tools of MCP servers. Providers accept letters, digits, `_` and
+ * `-`, at most 64, and a name in the configuration has dots.
  */
 const lengthMax = 64;
 const hashLength = 10;
 
 /**
- * One to one within an agent: a name that another tool has already, or that is too long, ends with
- * the hash of the configured one.
+ * Maps names one to one within an agent. A name that is taken or too long ends with the hash of the
+ * configured name.
  * @param names as configured, in listed order
  */
 export function wireNames(names: readonly string[]): ReadonlyMap<string, string> {
@@ -36,10 +36,10 @@ export function wireNames(names: readonly string[]): ReadonlyMap<string, string>
 const isRemote = (name: string): boolean => name.startsWith('mcp.');
 
 /**
- * A schema of arguments as one object. JSON Schema lets a server write `anyOf`, `oneOf`, `allOf`,
- * `not`, `if` or `$ref` at its top. Providers refuse that, and with it the whole request
+ * Flattens a schema of arguments into one object. JSON Schema lets a server write `anyOf`, `oneOf`,
+ * `allOf`, `not`, `if` or `$ref` at its top. Providers refuse that, and with it the whole request
  * (langchainjs#9804, python-sdk#494 of MCP, claude-code#95504). The server itself still checks the
- * arguments by the schema that it wrote.
+ * arguments against its own schema.
  */
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ type Flat = {
   readonly choices: readonly string[];
 };
 
-/** What a provider refuses at the top, or what no longer holds there once it is flat. */
+/** Keywords that a provider refuses at the top, or that are no longer true for the flat schema. */
 const topKeys = new Set(
   (
     '$ref $dynamicRef allOf anyOf oneOf not if then else enum const dependencies ' +
@@ -63,7 +63,7 @@ const partsMax = 256;
 const choicesMax = 8;
 const nothing: Flat = { properties: new Map(), required: new Set(), choices: [] };
 
-/** @returns the schema itself where it is one object already */
+/** @returns the schema itself if it is one object already */
 function flatSchema(schema: Schema): Schema {
   if (!Object.keys(schema).some((key) => topKeys.has(key))) return schema;
   const { properties, required, choices } = new Flattening(schema).flat(schema);
@@ -102,7 +102,7 @@ class Flattening {
       const branches = listOf(schema[key]).map((part) => this.flat(part));
       if (branches.length > 0) all.push(oneOf(branches));
     }
-    // What depends on other arguments may be given, and need not be.
+    // Arguments that depend on other arguments are optional.
     const dependent = isSchema(dependentSchemas) ? Object.values(dependentSchemas) : [];
     for (const part of [schema['then'], schema['else'], ...dependent]) {
       all.push({ ...this.flat(part), required: new Set() });
@@ -110,7 +110,7 @@ class Flattening {
     return all.reduce(both);
   }
 
-  /** Only what stands in the schema itself is found. */
+  /** Resolves only references within the schema itself. */
   #at(ref: unknown): unknown {
     if (typeof ref !== 'string' || !ref.startsWith('#/')) return undefined;
     let found: unknown = this.#root;
@@ -122,7 +122,7 @@ class Flattening {
   }
 }
 
-/** Both hold. */
+/** Merges two schemas that both apply. */
 function both(one: Flat, other: Flat): Flat {
   const properties = new Map(one.properties);
   for (const [name, schema] of other.properties) {
@@ -134,7 +134,10 @@ function both(one: Flat, other: Flat): Flat {
   return { properties, required, choices: [...one.choices, ...other.choices] };
 }
 
-/** One of them holds: what all require is required, and the rest is told in words. */
+/**
+ * Merges alternatives: an argument is required if all of them require it; a sentence tells the
+ * rest.
+ */
 function oneOf(branches: readonly Flat[]): Flat {
   const found = new Map<string, unknown[]>();
   for (const { properties } of branches) {
@@ -151,7 +154,7 @@ function oneOf(branches: readonly Flat[]): Flat {
   return { properties, required, choices };
 }
 
-/** What a branch wants beside what all want: `kind "file" with path`. */
+/** A branch's own requirements, as words: `kind "file" with path`. */
 function wayOf({ properties, required }: Flat, common: ReadonlySet<string>): string {
   const fixed = Array.from(properties, ([name, schema]) => {
     const value = isSchema(schema) ? schema['const'] : undefined;
@@ -188,26 +191,26 @@ function isSchema(value: unknown): value is Schema {
 }
 
 export type Definition = {
-  /** The server's own name of it. */
+  /** The server's own name for the tool. */
   readonly name: string;
-  /** As the server wrote it; null: nothing. */
+  /** As the server wrote it; null: there is none. */
   readonly description: string | null;
   readonly inputSchema: object;
   readonly annotations: object | null;
-  /** SHA-256 in hex over all of it. */
+  /** SHA-256 in hex over the whole definition. */
   readonly hash: string;
-  /** Of each part of it. */
+  /** The hash of each part. */
   readonly parts: Readonly<Record<'description' | 'inputSchema' | 'annotations', string>>;
 };
 
 const descriptionMax = 2_000;
 const schemaBytesMax = 32 * 1024;
 
-/** @returns null: it is no tool, or its schema is too large to be given to a model */
+/** @returns null: it is no tool, or its schema is too large for a model */
 export function definitionOf(tool: unknown): Definition | null {
   if (typeof tool !== 'object' || tool === null) return null;
   const { name, description, annotations, ...more } = tool as Record<string, unknown>;
-  // A tool without arguments comes without a schema, too (Unity-MCP#440).
+  // A tool without arguments may come without a schema (Unity-MCP#440).
   const inputSchema = more['inputSchema'] ?? { type: 'object' };
   if (typeof name !== 'string' || !isObject(inputSchema)) return null;
   const told = {
@@ -233,7 +236,7 @@ function sha256(text: string): string {
   return nodeCrypto().createHash('sha256').update(text).digest('hex');
 }
 
-/** svc's own words first: what follows is a stranger's word, and no order. */
+/** svc's own words come first: the rest is a stranger's text, and no instruction. */
 export function descriptionForModel(server: string, { description }: Definition): string {
   const own = `A tool of the MCP server "${server}", which is not part of svc.`;
   const said = cleaned(description ?? '').trim();
@@ -244,8 +247,8 @@ export function descriptionForModel(server: string, { description }: Definition)
 }
 
 /**
- * The schema as one object with its words cleaned; names of properties and values of enums stay as
- * they are.
+ * The schema as one object with its descriptions cleaned; names of properties and values of enums
+ * stay unchanged.
  */
 export function parametersForModel({ inputSchema }: Definition): ToolParameters {
   const {
@@ -261,7 +264,7 @@ export function parametersForModel({ inputSchema }: Definition): ToolParameters 
     ? required.filter((name): name is string => typeof name === 'string')
     : [];
   const told = Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => {
-    // `true` is a schema, too, and providers take objects alone.
+    // `true` is a schema, too, and providers accept only objects.
     return [name, isObject(schema) ? schema : {}];
   });
   return {
@@ -286,8 +289,8 @@ function cleanSchema(value: unknown): unknown {
 }
 
 /**
- * Without control characters and those that are not seen (marks of direction, tags, joiners), and
- * without what looks like the marks around data.
+ * Removes control characters and invisible ones (direction marks, tags, joiners), and disarms
+ * imitations of the marks around data.
  */
 export function cleaned(text: string): string {
   return text

@@ -26,7 +26,7 @@ class McpTool implements Tool {
   readonly reachesOut = true;
   readonly #options: McpToolOptions;
   readonly #own: string;
-  /** What was made of the definition that the server has now. */
+  /** Description and parameters for the server's present definition. */
   #made: { hash: string; description: string; parameters: ToolParameters } | null = null;
 
   constructor(options: McpToolOptions) {

@@ -1,4 +1,4 @@
-/** What a model is told of a result, by the shapes that servers give it. */
+/** The text of a result for the model, by the shapes that servers give it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resultOf } from './result-text.ts';

@@ -1,4 +1,6 @@
-/** The MCP servers of one plan, and those of the plan in use for all who ask. */
+/**
+ * The MCP servers of one running configuration, and access to those of the configuration in use.
+ */
 import type { BrainConfig, EnvName, McpServerConfig, Secrets } from '../../../config/config.ts';
 import { serverOf } from '../../../config/rules-mcp.ts';
 import { isLoopbackHost } from '../../../config/address.ts';
@@ -15,16 +17,18 @@ export type McpDeps = Clock & {
   readonly http: HttpClient;
   readonly version: string;
   readonly events: Pick<Events, 'warned'>;
-  /** Those of the plan in use. */
+  /** The servers of the configuration in use. */
   readonly mcp: McpInUse;
   /** Absolute; null: there is no file of pins, and no tool of a server is announced. */
   readonly pinsFile: string | null;
 };
 
-/** How often the pins are read anew: `svc mcp pin` is heeded without a word to the service. */
+/**
+ * How often the pins are read again: the service sees the effect of `svc mcp pin` without a signal.
+ */
 const pinsMs = 5_000;
 
-/** Of a plan: opened and closed with it. */
+/** The servers of one running configuration: opened and closed with it. */
 export class McpServers implements McpSource {
   readonly #servers: ReadonlyMap<string, SupervisedServer>;
   readonly #pins: PinsFile;
@@ -58,7 +62,7 @@ export class McpServers implements McpSource {
     this.#timer.unref();
   }
 
-  /** They are those of the plan in use. */
+  /** Makes these the servers of the configuration in use. */
   run(): void {
     this.#deps.mcp.use(this);
   }
@@ -77,7 +81,7 @@ export class McpServers implements McpSource {
   }
 }
 
-/** The servers of the plan in use. */
+/** The servers of the configuration in use. */
 export class McpInUse implements McpSource {
   #used: McpServers | null = null;
 
@@ -123,7 +127,7 @@ function optionsOf(
   };
 }
 
-/** `secret`: values that it is given, and that nobody else is to see. */
+/** `secret`: values that the server gets and nobody else may see. */
 export function reachOf(
   brain: BrainConfig,
   { reach, timeoutMs }: McpServerConfig,
@@ -132,7 +136,7 @@ export function reachOf(
 ): { readonly reach: ServerOptions['reach']; readonly secret: readonly string[] } {
   if (reach.kind === 'command') {
     const env = Object.entries(reach.env).map(([key, name]) => [key, valueOf(name)] as const);
-    // A path or a user's name is no secret, and would be cut out of honest answers.
+    // A path or a user's name is no secret, and removing it would damage honest answers.
     const secret = env.flatMap(([key, value]) => (plainVariables.has(key) ? [] : [value]));
     const { program, args } = reach;
     const own = { kind: 'command', program, args, env: Object.fromEntries(env) } as const;

@@ -1,11 +1,12 @@
 /**
- * Keeps one server connected, for as long as its plan lives.
+ * Keeps one server connected, for as long as its configuration runs.
  *
- * States: starting → up → down → (after a pause) starting …; ended from each of them. A start that
- * fails, a connection that ends and a server that floods are one case: down, with a pause that
- * doubles from 1 s to 60 s and begins anew once it was up for a minute. A server at a url that was
- * up and has forgotten the session (after its restart) goes from up to starting at once: what is
- * called meanwhile waits for the new session, and what met the old one is called again, once.
+ * States: starting → up → down → (after a pause) starting …; ended from each of them. A failed
+ * start, a lost connection and a server that floods all lead to down. The pause doubles from 1 s to
+ * 60 s, and begins anew once the server was up for a minute.
+ *
+ * A server at a url may forget its session (after its restart). Then it goes from up to starting at
+ * once. New calls wait for the new session, and calls that met the old one are repeated, once.
  */
 import type { McpServerConfig } from '../../../config/config.ts';
 import { pause } from '../../../lib/backoff.ts';
@@ -27,11 +28,11 @@ export type ServerOptions = {
   readonly reach: ConnectionOptions['reach'];
   readonly version: string;
   readonly steady: () => number;
-  /** For the first words, and for each list of its tools. */
+  /** For the handshake, and for each list of its tools. */
   readonly initMs: number;
-  /** Takes secrets out of what the server gives back. */
+  /** Removes secrets from the server's answers. */
   readonly clean: (text: string) => string;
-  /** Something to be told an operator, once for each text. */
+  /** A warning for the operator, once for each text. */
   readonly warned: (text: string) => void;
 };
 
@@ -39,7 +40,7 @@ const firstPauseMs = 1_000;
 const pauseMaxMs = 60_000;
 const provenMs = 60_000;
 const callsMax = 32;
-/** No server tells by itself at a url that its tools are others by now. */
+/** No server at a url announces by itself that its tools have changed. */
 const relistMs = 60_000;
 /** Between two lists, however often a server says that its tools changed. */
 const changedPauseMs = 1_000;
@@ -55,7 +56,7 @@ export class SupervisedServer implements McpServer {
   #definitions: ReadonlyMap<string, Definition> | null = null;
   #calls = 0;
   #changed: (() => void) | null = null;
-  /** While a new session is begun; resolves when that has worked, or has failed. */
+  /** Set while a new session begins; resolves when it has begun or failed. */
   #renewal: PromiseWithResolvers<void> | null = null;
   #run: Promise<void> | null = null;
 
@@ -90,7 +91,7 @@ export class SupervisedServer implements McpServer {
     return { brain, server, kind: reach.kind, state: this.#state, reason: this.#reason, tools };
   }
 
-  /** Tells what keeps listed tools from being announced, each once. */
+  /** Warns, once each, why listed tools are not announced. */
   tell(): void {
     for (const tool of this.#options.listed) {
       const state = this.#stateOf(tool);
@@ -125,7 +126,7 @@ export class SupervisedServer implements McpServer {
     }
   }
 
-  /** By the connection that there is, or the one that is about to be. */
+  /** Calls by the present connection, or by the one that is being made. */
   async #callOnce(
     tool: string,
     args: Record<string, unknown>,
@@ -139,7 +140,7 @@ export class SupervisedServer implements McpServer {
     const { resultOf, saidOf } = await import('./result-text.ts');
     const connection = this.#connection;
     const timeoutMs = until - steady();
-    // The server of a new session may say something else of its tools.
+    // With the new session, the server may define its tools differently.
     if (connection === null || this.definition(tool) === null || timeoutMs <= 0) return unavailable;
     try {
       return resultOf(await connection.call(tool, args, { signal, timeoutMs }), clean);
@@ -151,14 +152,14 @@ export class SupervisedServer implements McpServer {
       const reason = reasonOf(error);
       if (reason !== null)
         this.#warn(`a call of mcp.${this.config.name}.${tool} failed: ${reason}`);
-      // What a server wrote into its error is for the model alone, and bounded like a result.
+      // A server's error text is for the model alone, and bounded like a result.
       return { kind: 'failed', text: connection.isOver ? endedMeanwhile : clean(saidOf(error)) };
     }
   }
 
   /**
-   * Begins a new session in the place of that connection's.
-   * @returns false: another one has done it, or the session never was of use
+   * Begins a new session instead of that connection's.
+   * @returns false: another call has done it, or the session never worked
    */
   #renew(connection: Connection): boolean {
     if (this.#connection !== connection || this.#state !== 'up') return false;
@@ -241,7 +242,7 @@ export class SupervisedServer implements McpServer {
     }
   }
 
-  /** Lists anew when the server says so, and a url now and then. */
+  /** Lists the tools again when the server says so, and at a url from time to time. */
   async #follow(connection: Connection, ended: Promise<string>, signal: AbortSignal) {
     for (;;) {
       const { promise: changed, resolve } = Promise.withResolvers<null>();
@@ -263,7 +264,7 @@ export class SupervisedServer implements McpServer {
     }
   }
 
-  /** It has ended, or another one is to take its place. */
+  /** The connection has ended, or another one is taking its place. */
   #isGone(connection: Connection): boolean {
     return connection.isOver || connection !== this.#connection;
   }
@@ -291,7 +292,7 @@ export class SupervisedServer implements McpServer {
   }
 }
 
-/** Of one try of a call: its session was over, so it did not run. */
+/** The result of an attempt whose session was over, so the call did not run. */
 const sessionIsOver = Symbol('the session is over');
 
 const endedMeanwhile =

@@ -1,4 +1,4 @@
-/** Asks each server once what it offers, for an operator who looks at it; nothing is called. */
+/** Asks each server once which tools it offers, for an operator to look at; it calls no tool. */
 import type { BrainConfig, Secrets } from '../../../config/config.ts';
 import { Mask } from '../../../lib/mask.ts';
 import { Connection } from './connection.ts';
@@ -13,8 +13,8 @@ export type SurveyedServer = {
   readonly answer:
     | { readonly kind: 'listed'; readonly definitions: ReadonlyMap<string, Definition> }
     /**
-     * `reason`: words of svc. `said`: what the program wrote last to its stderr, in one line and
-     * without the values of its environment; null: nothing.
+     * `reason`: svc's own words. `said`: the program's last line on stderr, without the values of
+     * its environment; null: none.
      */
     | { readonly kind: 'down'; readonly reason: string; readonly said: string | null };
 };
@@ -24,7 +24,7 @@ export type SurveyDeps = Pick<McpDeps, 'http' | 'steady' | 'version'>;
 const initMs = 30_000;
 const saidMax = 300;
 
-/** Servers of one name are one server: the check of the configuration holds it. */
+/** Servers of one name are one server: the check of the configuration guarantees it. */
 export async function surveyServers(
   brains: readonly BrainConfig[],
   secrets: Secrets,
@@ -47,7 +47,7 @@ async function ask(
   deps: SurveyDeps,
   signal: AbortSignal,
 ): Promise<SurveyedServer['answer']> {
-  // The strictest of those that use it: what it says is the same for all.
+  // The strictest brain that uses it: the server's answer is the same for all.
   const brain = own.find(({ sensitivity }) => sensitivity === 'private') ?? own[0]!;
   const config = brain.agent!.mcp.find((one) => one.name === name)!;
   const { version, steady } = deps;

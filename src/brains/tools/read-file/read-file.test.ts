@@ -157,7 +157,7 @@ test('what this user may not read is said to be so', async (context) => {
   await using folder = await scratch();
   for (const name of ['', 'root', 'root/shut', 'root/open']) {
     fs.mkdirSync(join(folder.path, name), { recursive: true });
-    // Whatever the umask.
+    // Independent of the umask.
     fs.chmodSync(join(folder.path, name), 0o755);
   }
   fs.writeFileSync(join(folder.path, 'root/open/secret.txt'), canary, { mode: 0o000 });
