@@ -56,7 +56,7 @@ test('what failed may be asked again by a press, unless it has had an effect', (
   const route = { brain: { name: 'b' }, session: null, channel: {} };
   const choicesAfter = (hasActed: boolean, text = 'pay Bob') => {
     const turnContext = { ...bareContext('public'), hasActed };
-    const decision = { move: null, act: { kind: 'think', text } } as const;
+    const decision = { move: null, intent: { kind: 'think', text } } as const;
     const { replies } = effectsOf(
       deps as unknown as Deps,
       route as unknown as ActiveRoute,
@@ -76,7 +76,7 @@ test('what stands where there is no answer says so, also when it was kept', () =
   const message = { id: 'm', channel: 'c:1', text: 'hi', address: { channel: 'c:1', target: 't' } };
   const deps = { ledger: { durability: { durable: false } }, ids: { reply: () => 'r' } };
   const route = { brain: { name: 'b' }, session: null, channel: {} };
-  const decision = { move: null, act: { kind: 'think', text: 'hi' } } as const;
+  const decision = { move: null, intent: { kind: 'think', text: 'hi' } } as const;
   const replyTo = (end: object) => {
     const { replies } = effectsOf(
       deps as unknown as Deps,

@@ -19,7 +19,7 @@ import { approversOf } from './approvals/request.ts';
 import type { CommandAnswer } from './commands.ts';
 import type { PipelineTurnContext } from './turn-context.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
-import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
+import { sentenceOf, sessionNotice, newSessionHint } from './sentences.ts';
 import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './approvals/decide.ts';
 
@@ -30,7 +30,7 @@ export type TurnEnd = Decision | CommandAnswer;
 type WrittenByHand = { readonly kind: 'by_hand'; readonly text: string };
 
 /** The part of a claim that the effects need. */
-type Answered = Pick<InClaim, 'message' | 'attempt'>;
+type AnsweredClaim = Pick<InClaim, 'message' | 'attempt'>;
 
 /** The course of the turn. Times are milliseconds since 1970. */
 export type TurnTimeline = {
@@ -62,10 +62,16 @@ export function bareContext(
   sensitivity: Sensitivity,
   steps: TraceStep[] = [],
 ): TurnTimeline['turnContext'] {
-  const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
+  const emptyFields = {
+    noteMoves: null,
+    toolUses: null,
+    unsent: null,
+    asked: null,
+    followed: null,
+  };
   return {
     steps,
-    ...nothing,
+    ...emptyFields,
     remembered: null,
     quoted: null,
     window: null,
@@ -85,44 +91,48 @@ export function bareContext(
 export function effectsOf(
   deps: Deps,
   route: ActiveRoute,
-  claim: Answered,
+  claim: AnsweredClaim,
   end: TurnEnd | WrittenByHand,
   timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;
   const { decision, turnContext } = timeline;
-  const own = end.kind === 'apology' ? apologyAfter(route, end, timeline) : null;
-  const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
+  const apologyText = end.kind === 'apology' ? apologyWithOutcome(route, end, timeline) : null;
+  const text = apologyText ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const command = end.kind === 'command' ? end : null;
   // A call waits for approval only if the question is sent.
   const asked = end.kind === 'reply' ? turnContext.asked : null;
   // An unreadable message is no question, and later turns learn nothing from it.
-  const isUnread = command?.command === 'unread';
+  const isUnreadable = command?.command === 'unread';
   const followed = command === null ? turnContext.followed : null;
-  const said = isUnread ? null : saidIn(message, decision, followed, turnContext);
-  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
+  const rememberedText = isUnreadable
+    ? null
+    : rememberedTextOf(message, decision, followed, turnContext);
+  const answerText = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   const { sensitivity } = turnContext;
   const turn =
-    said === null ? null : { at: message.acceptedAt, text: said, reply: answered, sensitivity };
+    rememberedText === null
+      ? null
+      : { at: message.acceptedAt, text: rememberedText, reply: answerText, sensitivity };
   const choices =
     asked !== null
-      ? choicesOn(route, message.channel, asked)
+      ? approvalChoices(route, message.channel, asked)
       : end.kind === 'apology'
-        ? waysOn(deps, route, message.channel, end, isRepeatable(turnContext) ? turn : null)
+        ? failureChoices(deps, route, message.channel, end, isRepeatable(turnContext) ? turn : null)
         : command?.choices;
-  const isApology = own !== null || isUnread;
-  const worded = text === null ? null : { text, choices, isApology };
-  const reply = worded === null ? null : replyOf(deps, route, claim, worded, timeline);
+  const isApology = apologyText !== null || isUnreadable;
+  const content = text === null ? null : { text, choices, isApology };
+  const reply = content === null ? null : replyOf(deps, route, claim, content, timeline);
   return {
     // svc's own sentence fits any platform, and is sent even where splitting is what failed.
-    replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
+    replies: reply === null ? [] : apologyText === null ? partsOf(route.channel, reply) : [reply],
     turn,
     session: decision.move,
     ...(turnContext.window !== null && { window: turnContext.window }),
     imported: command?.imported ?? null,
     // A turn that also failed without them proves nothing against them.
-    leftOut: [...againIn(decision), ...(answered === null ? [] : turnContext.leftOut)],
-    doubted: answered === null ? [] : turnContext.doubted,
+    leftOut: [...repeatedTurns(decision), ...(answerText === null ? [] : turnContext.leftOut)],
+    doubted: answerText === null ? [] : turnContext.doubted,
     notes: command?.notes ?? turnContext.noteMoves ?? [],
     toolUses: turnContext.toolUses ?? [],
     unsent: turnContext.unsent ?? [],
@@ -159,21 +169,24 @@ function approvalEffects(
  * The text that is remembered as said; null: nothing of this turn is remembered. A quoted private
  * message is remembered only by a private turn; a public one remembers that there was a quote.
  */
-function saidIn(
+function rememberedTextOf(
   message: Message,
-  { act }: SessionDecision,
+  { intent }: SessionDecision,
   followed: PipelineTurnContext['followed'],
   { remembered, quoted, sensitivity }: TurnTimeline['turnContext'],
 ): string | null {
-  if (act.kind !== 'think') return followed?.said ?? null;
-  if (act.again !== undefined) return act.text;
+  if (intent.kind !== 'think') return followed?.said ?? null;
+  if (intent.again !== undefined) return intent.text;
   const isHidden = quoted?.sensitivity === 'private' && sensitivity === 'public';
-  return withQuote(withSpeaker(message, remembered ?? act.text), isHidden ? unshownQuote : quoted);
+  return withQuote(
+    withSpeaker(message, remembered ?? intent.text),
+    isHidden ? unshownQuote : quoted,
+  );
 }
 
 /** The unanswered turn that this turn asks again and replaces. */
-function againIn({ act }: SessionDecision): readonly TurnRow[] {
-  return act.kind === 'think' && act.again !== undefined ? [act.again] : [];
+function repeatedTurns({ intent }: SessionDecision): readonly TurnRow[] {
+  return intent.kind === 'think' && intent.again !== undefined ? [intent.again] : [];
 }
 
 /** A turn that had an effect, or that continued an approved call, must not run twice. */
@@ -184,33 +197,40 @@ function isRepeatable({ followed, hasActed }: TurnTimeline['turnContext']): bool
 /**
  * The buttons after a failed turn: ask again, if the turn is remembered, and a new session, if the
  * sentence names it.
- * @param said the turn if it is remembered and may be repeated, else null
+ * @param rememberedTurn the turn if it is remembered and may be repeated, else null
  */
-function waysOn(
+function failureChoices(
   { ledger }: Deps,
   { session }: ActiveRoute,
   channel: ChannelKey,
   sorry: Sorry,
-  said: TurnRow | null,
+  rememberedTurn: TurnRow | null,
 ): readonly Choice[] | undefined {
   if (!isMessengerType(channelTypeOf(channel))) return undefined;
   const triggers = session?.triggers ?? [];
-  const isAskable = said !== null && mayBeAskedAgain(said) && !hopeless.has(sorry.apology);
+  const isAskable =
+    rememberedTurn !== null &&
+    mayBeAskedAgain(rememberedTurn) &&
+    !pointlessToRepeat.has(sorry.apology);
   const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
   const [trigger] = triggers;
-  const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;
-  const ways = [
-    ...(again ? [{ label: 'Try again', says: retryOf(said) }] : []),
+  const isNew = trigger !== undefined && newSessionHint(sorry, trigger) !== null;
+  const choices = [
+    ...(again ? [{ label: 'Try again', says: retryOf(rememberedTurn) }] : []),
     ...(isNew ? [{ label: 'New session', says: trigger }] : []),
   ];
-  return ways.length === 0 ? undefined : ways;
+  return choices.length === 0 ? undefined : choices;
 }
 
 /** After these apologies the same message would fail again. */
-const hopeless: ReadonlySet<Sorry['apology']> = new Set(['over_budget', 'unseen', 'too_long']);
+const pointlessToRepeat: ReadonlySet<Sorry['apology']> = new Set([
+  'over_budget',
+  'unseen',
+  'too_long',
+]);
 
 /** Buttons only where somebody who may decide can press them. */
-function choicesOn(
+function approvalChoices(
   { brain }: ActiveRoute,
   channel: ChannelKey,
   asked: readonly Approval[],
@@ -220,27 +240,27 @@ function choicesOn(
 }
 
 /** Says what happened to the approved call, also when no model answers. */
-function apologyAfter(
+function apologyWithOutcome(
   route: ActiveRoute,
   sorry: Sorry,
   { turnContext, decidedAt }: Pick<TurnTimeline, 'turnContext' | 'decidedAt'>,
 ): string {
-  const own = apologyOn(route, sorry, decidedAt);
-  if (turnContext.followed === null) return own;
-  return `${describeOutcome(turnContext.followed.approval, outcomeOf(turnContext))} ${own}`;
+  const sentence = apologySentence(route, sorry, decidedAt);
+  if (turnContext.followed === null) return sentence;
+  return `${describeOutcome(turnContext.followed.approval, outcomeOf(turnContext))} ${sentence}`;
 }
 
 /**
  * Where sessions are on, the sentence says how to begin a new one: an earlier message may be the
  * cause.
  */
-function apologyOn({ session }: ActiveRoute, sorry: Sorry, now: number): string {
+function apologySentence({ session }: ActiveRoute, sorry: Sorry, now: number): string {
   const [trigger] = session?.triggers ?? [];
-  const wayOut = trigger === undefined ? null : wayOutOf(sorry, trigger);
+  const wayOut = trigger === undefined ? null : newSessionHint(sorry, trigger);
   return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');
 }
 
-type Worded = {
+type ReplyContent = {
   readonly text: string;
   readonly choices: Reply['choices'] | undefined;
   readonly isApology: boolean;
@@ -249,15 +269,15 @@ type Worded = {
 function replyOf(
   deps: Deps,
   { channel, brain, session }: ActiveRoute,
-  { message }: Answered,
-  { text, choices, isApology }: Worded,
+  { message }: AnsweredClaim,
+  { text, choices, isApology }: ReplyContent,
   { decision, decidedAt, turnContext }: TurnTimeline,
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
   const started = reason === 'command' ? null : reason;
-  const told = started === null || channel.tellsSessions;
+  const needsNoNotice = started === null || channel.tellsSessions;
   const replaces = turnContext.shownAs;
-  const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
+  const notice = needsNoNotice ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
   return {
     id: deps.ids.reply(),
     inReplyTo: message.id,

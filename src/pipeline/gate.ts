@@ -81,33 +81,34 @@ export class Gate {
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];
     /** The verdict on each message, by its place in the batch. */
-    const ends: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
+    const verdicts: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
     const codes: Extract<PairingRequest, { kind: 'code' }>[] = [];
     for (const inbound of batch) {
       if (inbound.apart === 'edit' && knows(inbound)) {
         // An edit is never a command.
-        ends.push('left_out');
+        verdicts.push('left_out');
         continue;
       }
-      const judged = judge(access, { isAdmitted, knows }, inbound);
-      const end = judged.kind === 'knocks' ? pairings.pairingRequest(type, inbound.sender) : judged;
-      if (end.kind === 'passes') messages.push(markedOverheard(inbound));
-      else if (end.kind === 'code') {
-        codes.push(end);
+      const decision = judge(access, { isAdmitted, knows }, inbound);
+      const verdict =
+        decision.kind === 'knocks' ? pairings.pairingRequest(type, inbound.sender) : decision;
+      if (verdict.kind === 'passes') messages.push(withOverheardMark(inbound));
+      else if (verdict.kind === 'code') {
+        codes.push(verdict);
         const { further: _, context: __, gather: ___, ...bare } = inbound;
-        messages.push({ ...bare, text: '', media: null, pairingCode: end.code });
+        messages.push({ ...bare, text: '', media: null, pairingCode: verdict.code });
       }
-      ends.push(end.kind === 'turned_away' ? end.reason : 'passed');
+      verdicts.push(verdict.kind === 'turned_away' ? verdict.reason : 'passed');
     }
     return {
       messages,
-      moves: joined(codes.map(({ move }) => move)),
+      moves: mergedMoves(codes.map(({ move }) => move)),
       undo: () => codes.toReversed().forEach(({ undo }) => undo()),
       settle: (receipts) => {
         let next = 0;
-        return ends.map((end, at) => {
-          if (end === 'passed') return receipts[next++]!;
-          if (end !== 'left_out') this.#turnAway(batch[at]!, end);
+        return verdicts.map((verdict, at) => {
+          if (verdict === 'passed') return receipts[next++]!;
+          if (verdict !== 'left_out') this.#turnAway(batch[at]!, verdict);
           return null;
         });
       },
@@ -128,13 +129,13 @@ export class Gate {
 }
 
 /** Marks a message that was said to others, so that its turn knows. */
-function markedOverheard(inbound: Inbound): Inbound {
+function withOverheardMark(inbound: Inbound): Inbound {
   if (inbound.setting !== 'overheard') return inbound;
   return { ...inbound, context: { ...inbound.context, overheard: true } };
 }
 
 /** Merges successive moves of the same cursor into one move. */
-function joined(moves: readonly ExpectingMove[]): readonly CursorMove[] {
+function mergedMoves(moves: readonly ExpectingMove[]): readonly CursorMove[] {
   const [first, last] = [moves[0], moves.at(-1)];
   return first === undefined || last === undefined ? [] : [{ ...last, expected: first.expected }];
 }
@@ -152,15 +153,15 @@ type AccessDecision =
  */
 export const openAccess: AccessConfig = { allow: null, groups: 'mention', pairing: false };
 
-type Known = {
+type AccessFacts = {
   /** Who was admitted by a code; this counts only while pairing is on. */
   readonly isAdmitted: (sender: string) => boolean;
   /** Whether the message is one of the channel's commands. */
   readonly knows: (inbound: Inbound) => boolean;
 };
 
-const passes: AccessDecision = { kind: 'passes' };
-const pairingRequests: AccessDecision = { kind: 'knocks' };
+const passDecision: AccessDecision = { kind: 'passes' };
+const pairingWanted: AccessDecision = { kind: 'knocks' };
 
 /**
  * Judges the setting before the sender: the sender of a group message to others is not looked at.
@@ -169,18 +170,18 @@ const pairingRequests: AccessDecision = { kind: 'knocks' };
  */
 export function judge(
   { allow, groups, pairing }: AccessConfig,
-  { isAdmitted, knows }: Known,
+  { isAdmitted, knows }: AccessFacts,
   inbound: Inbound,
 ): AccessDecision {
   const { sender, setting = 'direct' } = inbound;
   if (setting !== 'direct' && groups === 'off') return turnedAway('groups_off');
   const isAddressed = setting === 'command' ? knows(inbound) : setting !== 'overheard';
   if (!isAddressed && groups === 'mention') return turnedAway('not_addressed');
-  if (allow === null && !pairing) return passes;
-  if (allow !== null && allow.includes(sender.id)) return passes;
+  if (allow === null && !pairing) return passDecision;
+  if (allow !== null && allow.includes(sender.id)) return passDecision;
   if (!pairing) return turnedAway('stranger');
-  if (isAdmitted(sender.id)) return passes;
-  return setting === 'direct' ? pairingRequests : turnedAway('stranger');
+  if (isAdmitted(sender.id)) return passDecision;
+  return setting === 'direct' ? pairingWanted : turnedAway('stranger');
 }
 
 function turnedAway(reason: TurnedAwayReason): AccessDecision {

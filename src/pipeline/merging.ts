@@ -9,16 +9,17 @@ import type { GatedChannel } from './gate.ts';
  * An edit, a pairing request and a command are never merged. A burst also leaves out forwarded
  * messages, which somebody else wrote, and replies or quotes, which belong to one message alone.
  */
-export function withGather(
+export function withMergeWindow(
   message: Inbound,
   { gatherMs: ms, knows }: Pick<GatedChannel, 'gatherMs' | 'knows'>,
 ): Inbound {
-  const { gather, ...alone } = message;
+  const { gather, ...unmerged } = message;
   const { pairingCode, apart, saidAt } = message;
-  if (pairingCode !== undefined || apart === 'edit') return gather === undefined ? message : alone;
+  if (pairingCode !== undefined || apart === 'edit')
+    return gather === undefined ? message : unmerged;
   const { quoted, forwardedFrom } = message.context ?? {};
-  const refers = quoted !== undefined || forwardedFrom !== undefined;
-  if (gather !== undefined || ms === 0 || apart !== undefined || refers) return message;
+  const refersToOther = quoted !== undefined || forwardedFrom !== undefined;
+  if (gather !== undefined || ms === 0 || apart !== undefined || refersToOther) return message;
   if (knows(message)) return message;
   return { ...message, gather: { kind: 'burst', ms, ...(saidAt !== undefined && { saidAt }) } };
 }

@@ -36,7 +36,7 @@ const memory = (...turns: readonly TurnRow[]): Memory => {
   return { session: first, turns, windows: noStarts, previousAt: 0, empty: turns.length === 0 };
 };
 const actOf = (text: string, on: CommandsOn, before = memory()) =>
-  decideSession(said(text), before, on).act;
+  decideSession(said(text), before, on).intent;
 
 test('a button asks its own turn again, whatever else waits', () => {
   const [a, b] = [turn('A', null, { at: 17 }), turn('B', null, { at: 18 })];
@@ -115,7 +115,7 @@ test('what is asked again is the last that a person said and nothing answered', 
   const after = [turn('q', null, { quoted: true }), turn('(approved: calc)', null), turn('', null)];
   const before = memory(...others, lost, ...after);
   const decision = decideSession(said('/retry'), before, all);
-  assert.deepEqual(decision.act, { kind: 'think', text: 'and now?', again: lost });
+  assert.deepEqual(decision.intent, { kind: 'think', text: 'and now?', again: lost });
   const step = traceSession(before, decision);
   assert.equal(step.kind === 'session' && step.command, 'retry');
   assert.deepEqual(actOf('/retry', all, memory(turn('hi', 'hello'))), { kind: 'retry', at: null });
@@ -126,5 +126,5 @@ test('what is asked again is the last that a person said and nothing answered', 
     'the new session is empty',
   );
   const late = decideSession(said('/retry', 10 ** 9), before, all);
-  assert.deepEqual([late.move?.reason, late.act.kind], ['idle', 'retry']);
+  assert.deepEqual([late.move?.reason, late.intent.kind], ['idle', 'retry']);
 });

@@ -16,7 +16,7 @@ export type ListedCommand = {
  * The descriptions, at most 100 characters each, as `CommandNotice` requires. Platforms store them,
  * and svc recognizes its own commands by them. When you reword one, keep the former words known.
  */
-const described = {
+const descriptions = {
   trigger: 'Begin a new session: what was said before is no longer in view',
   recall: 'Bring the last exchanges of the session before back into view',
   notes: 'See the notes; /notes clear deletes them',
@@ -27,7 +27,7 @@ const described = {
   help: 'See what can be written here',
 } as const satisfies Record<'trigger' | Exclude<CommandWord, 'start'>, string>;
 
-export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(described));
+export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(descriptions));
 
 /**
  * Lists triggers first. A trigger with the word of a command replaces that command; only an
@@ -38,15 +38,15 @@ export function commandsListed(understood: CommandsOn): readonly ListedCommand[]
   const triggers = session?.triggers ?? [];
   const recalls = (session?.recallMax ?? 0) > 0;
   const own = [
-    ...(recalls ? [one('recall', true)] : []),
-    ...(notes ? [one('notes', true)] : []),
-    ...(tools ? [one('tools')] : []),
-    ...(approvals ? [one('approve', true), one('refuse', true)] : []),
-    ...(retries ? [one('retry')] : []),
-    ...(messenger ? [one('help')] : []),
+    ...(recalls ? [listedCommand('recall', true)] : []),
+    ...(notes ? [listedCommand('notes', true)] : []),
+    ...(tools ? [listedCommand('tools')] : []),
+    ...(approvals ? [listedCommand('approve', true), listedCommand('refuse', true)] : []),
+    ...(retries ? [listedCommand('retry')] : []),
+    ...(messenger ? [listedCommand('help')] : []),
   ];
   return [
-    ...triggers.map((writes) => ({ writes, description: described.trigger, takesText: true })),
+    ...triggers.map((writes) => ({ writes, description: descriptions.trigger, takesText: true })),
     ...own.filter(({ writes }) => !triggers.includes(writes)),
   ];
 }
@@ -58,6 +58,9 @@ export function noticesOf(understood: CommandsOn): readonly CommandNotice[] {
   );
 }
 
-function one(word: Exclude<keyof typeof described, 'trigger'>, takesText = false): ListedCommand {
-  return { writes: `/${word}`, description: described[word], takesText };
+function listedCommand(
+  word: Exclude<keyof typeof descriptions, 'trigger'>,
+  takesText = false,
+): ListedCommand {
+  return { writes: `/${word}`, description: descriptions[word], takesText };
 }

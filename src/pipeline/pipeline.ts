@@ -12,25 +12,25 @@ import type { DeliveryOutcome } from '../domain/reply.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../ledger/ledger.ts';
-import { thinkOfAttachments, mayBePictured } from './attachments/attachment-turn.ts';
+import { answerWithAttachments, mayHavePictures } from './attachments/attachment-turn.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { PipelineTurnContext } from './turn-context.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
-import { buryMessage, think } from './turn-failure.ts';
-import { follow } from './approvals/follow-up-turn.ts';
+import { buryMessage, askBrain } from './turn-failure.ts';
+import { followUp } from './approvals/follow-up-turn.ts';
 import type { GatedChannel, Gate } from './gate.ts';
-import { withGather } from './merging.ts';
+import { withMergeWindow } from './merging.ts';
 import { askAgain } from './ask-again.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
 import { TurnPreview } from './previews.ts';
-import { stampedQuote, withForwardedLabel } from './quoted-message.ts';
+import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
 /** How many times the gate judges a batch while others move its cursors. */
 const passesMax = 8;
 /** The answer to a batch after that; the channel brings the batch again. */
-const crowded: Refused = { kind: 'refused', reason: 'full', retryAfterMs: 1_000 };
+const conflictRefusal: Refused = { kind: 'refused', reason: 'full', retryAfterMs: 1_000 };
 
 /** Moves a cursor wherever it stands, so no conflict is possible. */
 type FreeMove = CursorMove & { readonly expected?: never };
@@ -58,11 +58,11 @@ export async function receive(
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Acceptance> {
-  const stamped = batch.map((message) => {
+  const labelled = batch.map((message) => {
     const own = message.sensitivity ?? sensitivity;
     return { ...message, sensitivity: strictest(sensitivity, own) };
   });
-  const acceptance = await ledger.accept(stamped, ...cursors);
+  const acceptance = await ledger.accept(labelled, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
   for (let i = 0; i < batch.length; i++) {
     const { id, duplicate, keyReused } = acceptance.receipts[i]!;
@@ -88,7 +88,9 @@ export async function receiveAtGate(
     // No await between judging the messages and handing them to the ledger.
     const { channel, access, sensitivity, knows, gatherMs } = rules();
     const passage = gate.pass(channel, { access, knows }, batch);
-    const messages = passage.messages.map((message) => withGather(message, { gatherMs, knows }));
+    const messages = passage.messages.map((message) =>
+      withMergeWindow(message, { gatherMs, knows }),
+    );
     const moves = [...cursors, ...passage.moves];
     const acceptance: Acceptance =
       messages.length === 0 && moves.length === 0
@@ -99,7 +101,7 @@ export async function receiveAtGate(
     }
     passage.undo();
     if (acceptance.reason !== 'conflict') return acceptance;
-    if (passes === passesMax) return crowded;
+    if (passes === passesMax) return conflictRefusal;
     // Other waiting work runs first, also the work of the one who moved the cursor.
     await new Promise(setImmediate);
   }
@@ -121,8 +123,8 @@ export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): 
     later(since, route.brain.deadlineMs),
   );
   if (route.session !== null) turnContext.addStep(traceSession(memory, decision));
-  const end = await showingWork(deps, route, claim, turnContext, () =>
-    answer(deps, route, claim, decision, turnContext),
+  const end = await withWorkShown(deps, route, claim, turnContext, () =>
+    answerMessage(deps, route, claim, decision, turnContext),
   );
   if (stop.stopped) return deps.ledger.release(claim);
   if (end === null) return deps.ledger.release(claim);
@@ -145,7 +147,7 @@ export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): 
 }
 
 /** Shows the person that svc works on an answer, and the growing answer, where the channel can. */
-async function showingWork(
+async function withWorkShown(
   deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
@@ -171,32 +173,32 @@ async function showingWork(
  * svc answers a command; the brain answers everything else and sees the session so far.
  * @returns null: something that the answer needs cannot be read now
  */
-async function answer(
+async function answerMessage(
   deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
   decision: SessionDecision,
   turnContext: PipelineTurnContext,
 ): Promise<TurnEnd | null> {
-  const { act } = decision;
-  if (act.kind === 'follow') return follow(deps, route, claim, act.approval, turnContext);
-  if (act.kind !== 'think') return answerCommand(deps, route, claim, act, decision);
-  const shown = turnContext.shownOf(decision.move);
-  const { text, again } = act;
+  const { intent } = decision;
+  if (intent.kind === 'follow') return followUp(deps, route, claim, intent.approval, turnContext);
+  if (intent.kind !== 'think') return answerCommand(deps, route, claim, intent, decision);
+  const shown = turnContext.historyFor(decision.move);
+  const { text, again } = intent;
   if (again !== undefined) return askAgain(deps, route, claim, { again, shown }, turnContext);
   const isForwarded = claim.message.context?.forwardedFrom !== undefined;
   const message = isForwarded ? await withForwardedLabel(deps.ledger, route, claim) : claim.message;
   if (message.sensitivity === 'private') turnContext.becomePrivate();
   const quoted =
-    message.context?.quoted === undefined ? null : await stampedQuote(deps.ledger, route, claim);
+    message.context?.quoted === undefined ? null : await labelledQuote(deps.ledger, route, claim);
   turnContext.quoted = quoted;
   const turn = { message, text, ...shown, ...(quoted !== null && { quoted }) };
   const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
   // An earlier attempt may have merged the message with others that had attachments.
   const mayHaveSome = hasMedia || (claim.attempt > 1 && route.channel.fetch !== undefined);
-  const isBare = !mayHaveSome && !mayBePictured(shown.history);
-  if (isBare) return think(deps, route.brain, turn, turnContext);
-  return thinkOfAttachments(deps, route, claim, turn, turnContext);
+  const isBare = !mayHaveSome && !mayHavePictures(shown.history);
+  if (isBare) return askBrain(deps, route.brain, turn, turnContext);
+  return answerWithAttachments(deps, route, claim, turn, turnContext);
 }
 
 /** ledger (outbox) → channel. One attempt; the ledger keeps a reply that needs another one. */

@@ -52,7 +52,7 @@ export class TurnPreview {
     const mayBegin =
       message.preview !== undefined || this.#deps.ledger.previews.isNext(this.#claim);
     if (!mayBegin) return null;
-    const begun = this.#channel.preview?.({
+    const preview = this.#channel.preview?.({
       address: message.address,
       question: message.id,
       replaces: shownAs,
@@ -62,7 +62,7 @@ export class TurnPreview {
         void this.#deps.ledger.previews.keep(this.#claim, replaces);
       },
     });
-    return begun ?? null;
+    return preview ?? null;
   }
 }
 

@@ -7,8 +7,8 @@ import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-const name = 'public_since';
-const isPrivate = 'private';
+const cursorName = 'public_since';
+const privateMark = 'private';
 /** How far the platform's clock may differ from this one. */
 export const marginMs = 60_000;
 
@@ -17,8 +17,8 @@ export async function publicSinceOf(
   ledger: Pick<Ledger, 'cursor'>,
   channel: ChannelKey,
 ): Promise<number | null> {
-  const kept = await ledger.cursor(channel, name).catch(() => null);
-  return kept === null || !/^\d{1,16}$/.test(kept) ? null : Number(kept);
+  const stored = await ledger.cursor(channel, cursorName).catch(() => null);
+  return stored === null || !/^\d{1,16}$/.test(stored) ? null : Number(stored);
 }
 
 export function isPublicSince(since: number | null, at: number): boolean {
@@ -43,11 +43,13 @@ export async function keepPublicSince(
 ): Promise<void> {
   for (const [channel, { brain }] of lines) {
     if (brain.sensitivity !== become || !isMessengerType(channelTypeOf(channel))) continue;
-    const kept = await ledger.cursor(channel, name);
-    const isKept = become === 'private' ? kept === isPrivate : kept !== null && kept !== isPrivate;
-    if (isKept) continue;
-    const value = become === 'private' ? isPrivate : String(now);
-    const told = await ledger.accept([], { channel, name, value });
-    if (told.kind === 'refused') throw new Error(`since when it is public: ${told.reason}`);
+    const stored = await ledger.cursor(channel, cursorName);
+    const isStored =
+      become === 'private' ? stored === privateMark : stored !== null && stored !== privateMark;
+    if (isStored) continue;
+    const value = become === 'private' ? privateMark : String(now);
+    const acceptance = await ledger.accept([], { channel, name: cursorName, value });
+    if (acceptance.kind === 'refused')
+      throw new Error(`since when it is public: ${acceptance.reason}`);
   }
 }

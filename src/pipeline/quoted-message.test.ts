@@ -4,7 +4,7 @@ import { noTurns, type EarlierTurns, type TurnRow } from '../domain/conversation
 import type { InClaim } from '../ledger/ledger.ts';
 import type { Message, Quoted } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import { stampedQuote } from './quoted-message.ts';
+import { labelledQuote } from './quoted-message.ts';
 
 const since = 1_000_000;
 const window: readonly TurnRow[] = [
@@ -49,7 +49,7 @@ async function labelOf(quoted: Partial<Quoted>, more: Stage = {}) {
   const message = { channel: 'telegram:main', sensitivity: own, context } as unknown as Message;
   const claim = { message, memory: { turns: window } } as unknown as InClaim;
   const ledger = { cursor: async () => told(kept), earlier: async () => told(earlier) };
-  return (await stampedQuote(ledger, route, claim))?.sensitivity;
+  return (await labelledQuote(ledger, route, claim))?.sensitivity;
 }
 
 function told<T>(what: T | Error): T {

@@ -19,18 +19,18 @@ import { withoutNotice } from './sentences.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 
 /** How a channel shows a reply. */
-type Showing = Pick<Channel, 'split' | 'plain'>;
+type ReplyFormat = Pick<Channel, 'split' | 'plain'>;
 
 /** Turns that cannot be read now may be private. */
-const unread: EarlierTurns = { kind: 'label', sensitivity: 'private' };
+const unreadableTurns: EarlierTurns = { kind: 'label', sensitivity: 'private' };
 
 /** How many turns are searched, back from the time of the quoted text: an answer may come late. */
 const turnsMax = 40;
 
 /** @returns the quoted block with its sensitivity label; null: the message quotes nothing */
-export async function stampedQuote(
+export async function labelledQuote(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
-  { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
+  { channel, brain }: { readonly channel: ReplyFormat; readonly brain: Pick<Brain, 'sensitivity'> },
   claim: InClaim,
 ): Promise<QuotedBlock | null> {
   const { message } = claim;
@@ -48,7 +48,7 @@ export async function stampedQuote(
  */
 export async function withForwardedLabel(
   ledger: Pick<Ledger, 'earlier'>,
-  { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
+  { channel, brain }: { readonly channel: ReplyFormat; readonly brain: Pick<Brain, 'sensitivity'> },
   claim: InClaim,
 ): Promise<InClaim['message']> {
   const { message, memory } = claim;
@@ -58,7 +58,9 @@ export async function withForwardedLabel(
   }
   const inView = labelIn(memory.turns, message.text, channel);
   if (inView === 'private') return { ...message, sensitivity: inView };
-  const earlier = await ledger.earlier(claim, message.acceptedAt, turnsMax).catch(() => unread);
+  const earlier = await ledger
+    .earlier(claim, message.acceptedAt, turnsMax)
+    .catch(() => unreadableTurns);
   const label =
     earlier.kind === 'kept' ? labelIn(earlier.turns, message.text, channel) : earlier.sensitivity;
   return label === 'private' ? { ...message, sensitivity: label } : message;
@@ -70,23 +72,23 @@ export async function withForwardedLabel(
  */
 async function labelOf(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
-  channel: Showing,
+  channel: ReplyFormat,
   claim: InClaim,
   quoted: Quoted,
 ): Promise<Sensitivity> {
   const { by, at, elsewhere } = quoted;
   // Even a text that was also said here would reveal that it was said there, and by whom.
   if (elsewhere === 'closed') return 'private';
-  const said = quoted.text === '' ? filesOf(quoted) : quoted.text;
-  const text = by === 'us' ? withoutNotice(said) : said;
-  const found = labelIn(claim.memory.turns, text, channel);
-  if (found !== null) return found;
+  const rawText = quoted.text === '' ? filesOf(quoted) : quoted.text;
+  const text = by === 'us' ? withoutNotice(rawText) : rawText;
+  const labelInView = labelIn(claim.memory.turns, text, channel);
+  if (labelInView !== null) return labelInView;
   if (elsewhere === 'open') return 'public';
   if (at === 0) return 'private';
   const earlier = await ledger.earlier(claim, at + marginMs, turnsMax).catch(() => noTurns);
   if (earlier.kind === 'kept') {
-    const kept = labelIn(earlier.turns, text, channel);
-    if (kept !== null) return kept;
+    const labelOfEarlier = labelIn(earlier.turns, text, channel);
+    if (labelOfEarlier !== null) return labelOfEarlier;
   }
   if (by === 'us' && (earlier.kind === 'kept' || earlier.sensitivity === 'private')) {
     return 'private';
@@ -101,19 +103,23 @@ function filesOf({ media = [] }: Quoted): string {
 }
 
 /** Private as soon as one turn with the text is private. @returns null: no turn has it */
-function labelIn(window: readonly TurnRow[], text: string, channel: Showing): Sensitivity | null {
-  const sought = bare(text);
-  if (sought === '') return null;
-  const has = (one: string): boolean => bare(one).includes(sought);
-  const found = window.filter(({ text: asked, reply }) => {
-    if (has(asked)) return true;
-    return reply !== null && (has(reply) || has(shown(reply, channel)));
+function labelIn(
+  window: readonly TurnRow[],
+  text: string,
+  channel: ReplyFormat,
+): Sensitivity | null {
+  const needle = comparable(text);
+  if (needle === '') return null;
+  const has = (one: string): boolean => comparable(one).includes(needle);
+  const matches = window.filter(({ text: question, reply }) => {
+    if (has(question)) return true;
+    return reply !== null && (has(reply) || has(shownText(reply, channel)));
   });
-  return found.length === 0 ? null : strictest(...found.map(({ sensitivity }) => sensitivity));
+  return matches.length === 0 ? null : strictest(...matches.map(({ sensitivity }) => sensitivity));
 }
 
 /** All parts of a reply as its channel shows them: platforms quote the shown text. */
-function shown(reply: string, channel: Showing): string {
+function shownText(reply: string, channel: ReplyFormat): string {
   const parts = channel.split?.(reply) ?? [{ text: reply }];
   return parts.map((part) => channel.plain?.(part) ?? part.text).join('\n');
 }
@@ -122,7 +128,7 @@ function shown(reply: string, channel: Showing): string {
  * The text without white space and marks of formatting: shown and remembered text mostly differ in
  * these. The dots behind a growing reply go as well.
  */
-function bare(text: string): string {
+function comparable(text: string): string {
   return text.replace(/[\s*_~`#|\\>•[\]…]/gu, '');
 }
 
@@ -130,7 +136,7 @@ function bare(text: string): string {
 // answers the channel by now.
 
 /** More messages than the channels remember; a forgotten message is judged by its time. */
-const knownMax = 5_000;
+const publicMessagesMax = 5_000;
 
 export class EditLabels {
   readonly #ledger: Pick<Ledger, 'cursor'>;
@@ -152,7 +158,7 @@ export class EditLabels {
       const { edits, saidAt } = message;
       if (edits === undefined) return message;
       const wasPublic = saidAt !== undefined && isPublicSince(since, saidAt.at);
-      const isPublic = wasPublic || this.#public.has(nameOf(channel, edits));
+      const isPublic = wasPublic || this.#public.has(keyOf(channel, edits));
       return { ...message, sensitivity: isPublic ? 'public' : 'private' };
     });
   }
@@ -166,14 +172,14 @@ export class EditLabels {
     for (const [at, { channel, dedupeKey, edits }] of batch.entries()) {
       const receipt = handled.receipts[at];
       if (dedupeKey === null || edits !== undefined || receipt?.duplicate !== false) continue;
-      this.#public.add(nameOf(channel, dedupeKey));
-      if (this.#public.size <= knownMax) continue;
+      this.#public.add(keyOf(channel, dedupeKey));
+      if (this.#public.size <= publicMessagesMax) continue;
       const [oldest] = this.#public;
       this.#public.delete(oldest!);
     }
   }
 }
 
-function nameOf(channel: ChannelKey, key: string): string {
+function keyOf(channel: ChannelKey, key: string): string {
   return `${channel} ${key}`;
 }

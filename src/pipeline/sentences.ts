@@ -45,7 +45,7 @@ function describeWhen(at: number, now: number): string {
 }
 
 /** Added where a person can begin a new session: an earlier message may be the cause. */
-const waysOut: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
+const newSessionHints: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
   no_answer: (trigger) => `${trigger} begins a new conversation, which may help.`,
   busy: (trigger) => `If it stays so, ${trigger} begins a new conversation, which may help.`,
   over_budget: (trigger) => `${trigger} begins a new conversation, which is shorter.`,
@@ -53,9 +53,9 @@ const waysOut: Partial<Readonly<Record<Apology, (trigger: string) => string>>> =
 };
 
 /** @returns null: a new session would not help */
-export function wayOutOf(sorry: Sorry, trigger: string): string | null {
+export function newSessionHint(sorry: Sorry, trigger: string): string | null {
   if (sorry.apology === 'over_budget' && sorry.opensAt !== null) return null;
-  return waysOut[sorry.apology]?.(trigger) ?? null;
+  return newSessionHints[sorry.apology]?.(trigger) ?? null;
 }
 
 /** svc's answers to its own commands. */
@@ -129,11 +129,11 @@ export const unreadSentences = {
   },
   notUtf8: 'I cannot read the text of this file. Please save it as UTF-8 and send it again.',
   unknown: ({ type, reference }: Media): string =>
-    `I cannot read this (${plainly(type ?? reference)}). I read text, and where I am set up for ` +
+    `I cannot read this (${plain(type ?? reference)}). I read text, and where I am set up for ` +
     'it, pictures and voice messages.',
 } as const;
 
-function plainly(name: string): string {
+function plain(name: string): string {
   return name
     .replace(/[^\p{L}\p{N} ./_-]+/gu, ' ')
     .trim()

@@ -36,42 +36,42 @@ const understood = (session: Partial<SessionConfig> | null, notes = false, tools
 });
 
 const actOf = (text: string, of = understood({}, true, true)): unknown =>
-  decideSession(said(text), memory(null), of).act;
+  decideSession(said(text), memory(null), of).intent;
 
 test('without the session block nothing of it exists', () => {
   for (const text of ['/new', '/new hello', '/reset', '/recall 3', '/notes', '/tools']) {
     const decision = decideSession(said(text, 10 ** 12), memory(0), understood(null));
-    assert.deepEqual(decision, { move: null, act: { kind: 'think', text } });
+    assert.deepEqual(decision, { move: null, intent: { kind: 'think', text } });
   }
 });
 
 test('a trigger alone begins a session, and svc says so', () => {
   for (const text of ['/new', '/reset', '  /new  ', '\n/new\n']) {
     const decision = decideSession(said(text, 7), memory(3), understood({}));
-    assert.deepEqual(decision, { move: { reason: 'command', at: 7 }, act: { kind: 'begin' } });
+    assert.deepEqual(decision, { move: { reason: 'command', at: 7 }, intent: { kind: 'begin' } });
   }
 });
 
 test('what stands behind a trigger is the first message of the new session', () => {
   const decision = decideSession(said('/new  two  words\nand more', 7), memory(3), understood({}));
-  assert.deepEqual(decision.act, { kind: 'think', text: 'two  words\nand more' });
+  assert.deepEqual(decision.intent, { kind: 'think', text: 'two  words\nand more' });
   assert.equal(decision.move?.reason, 'command');
   const media = { type: 'image/png', reference: 'https://example.com/a.png' };
   const pictured = decideSession(said('/new', 7, media), memory(3), understood({}));
-  assert.deepEqual(pictured.act, { kind: 'think', text: '' });
+  assert.deepEqual(pictured.intent, { kind: 'think', text: '' });
 });
 
 test('a command behind a trigger is one, of the new session; a second trigger is none', () => {
   const [move, all] = [{ reason: 'command', at: 7 }, understood({}, true, true)];
   const after = (text: string, of = all): unknown => decideSession(said(text, 7), memory(3), of);
-  assert.deepEqual(after('/new /recall 2 '), { move, act: { kind: 'recall', rest: '2' } });
-  assert.deepEqual(after('/reset\n/notes'), { move, act: { kind: 'notes', rest: '' } });
-  assert.deepEqual(after('/new /tools'), { move, act: { kind: 'tools' } });
+  assert.deepEqual(after('/new /recall 2 '), { move, intent: { kind: 'recall', rest: '2' } });
+  assert.deepEqual(after('/reset\n/notes'), { move, intent: { kind: 'notes', rest: '' } });
+  assert.deepEqual(after('/new /tools'), { move, intent: { kind: 'tools' } });
   for (const text of ['/new', '/reset hi', 'please /recall', '/recalled']) {
-    assert.deepEqual(after(`/new ${text}`), { move, act: { kind: 'think', text } });
+    assert.deepEqual(after(`/new ${text}`), { move, intent: { kind: 'think', text } });
   }
   const none = after('/new /notes', understood({}));
-  assert.deepEqual(none, { move, act: { kind: 'think', text: '/notes' } });
+  assert.deepEqual(none, { move, intent: { kind: 'think', text: '/notes' } });
 });
 
 test('a trigger is exactly the first word', () => {
@@ -112,7 +112,7 @@ test('a command cuts nothing, but an expiry comes before it', () => {
   const decision = decideSession(said('/recall', 60_000), memory(0), idle);
   assert.deepEqual(decision, {
     move: { reason: 'idle', at: 60_000 },
-    act: { kind: 'recall', rest: '' },
+    intent: { kind: 'recall', rest: '' },
   });
 });
 
@@ -207,9 +207,9 @@ test('a code is for svc alone where its command begins a session, too', () => {
     'ABCDE12345 please',
     'it: ABCDE12345',
   ]) {
-    const { move, act } = decideSession(said(`/approve ${code}`), memory(null), of);
-    assert.deepEqual([move, act], [null, { kind: 'approve', code }], code);
+    const { move, intent } = decideSession(said(`/approve ${code}`), memory(null), of);
+    assert.deepEqual([move, intent], [null, { kind: 'approve', code }], code);
   }
   const other = decideSession(said('/approve my plan'), memory(null), of);
-  assert.deepEqual(other.act, { kind: 'think', text: 'my plan' });
+  assert.deepEqual(other.intent, { kind: 'think', text: 'my plan' });
 });

@@ -15,10 +15,10 @@ import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../ledger/ledger.ts';
 import { holdsApprovalCode } from './approvals/request.ts';
-import { isFollowed } from './approvals/sentences.ts';
+import { isFollowUpText } from './approvals/sentences.ts';
 
 /** `move` ends the active session just before this message; null: the session continues. */
-export type SessionDecision = { readonly move: SessionMove | null; readonly act: Intent };
+export type SessionDecision = { readonly move: SessionMove | null; readonly intent: Intent };
 
 /**
  * What the pipeline does with the message. `rest` is the text behind the command's word. `again` is
@@ -57,38 +57,41 @@ export type CommandsOn = {
 export function decideSession(
   message: Message,
   memory: Memory,
-  understood: CommandsOn,
+  available: CommandsOn,
 ): SessionDecision {
   const { pairingCode: code, approval, welcome } = message;
-  if (welcome === true) return { move: null, act: { kind: 'welcome' } };
-  if (approval !== undefined) return { move: null, act: { kind: 'follow', approval } };
-  if (code !== undefined) return { move: null, act: { kind: 'pair', code } };
-  const { session, notes, tools, approvals, messenger } = understood;
-  if (session === null && !notes && !tools && !approvals && !messenger) return asItIs(message);
+  if (welcome === true) return { move: null, intent: { kind: 'welcome' } };
+  if (approval !== undefined) return { move: null, intent: { kind: 'follow', approval } };
+  if (code !== undefined) return { move: null, intent: { kind: 'pair', code } };
+  const { session, notes, tools, approvals, messenger } = available;
+  if (session === null && !notes && !tools && !approvals && !messenger) return asQuestion(message);
   const { word, rest } = firstWord(message.text);
-  const command = commandOf(word, rest, understood);
-  if (isTrigger(word, session) && !hasCode(command)) {
+  const command = intentOf(word, rest, available);
+  if (isTrigger(word, session) && !hasApprovalCode(command)) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
-    if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
+    if (rest === '' && message.media === null) return { move, intent: { kind: 'begin' } };
     // The first message of the new session may be any command except another trigger.
     const first = firstWord(rest);
-    const act = commandOf(first.word, first.rest, understood);
-    return { move, act: act ?? { kind: 'think', text: rest } };
+    const intent = intentOf(first.word, first.rest, available);
+    return { move, intent: intent ?? { kind: 'think', text: rest } };
   }
-  const reason = session === null ? null : expiry(message.acceptedAt, memory, session);
+  const reason = session === null ? null : expiryReason(message.acceptedAt, memory, session);
   const move = reason === null ? null : { reason, at: message.acceptedAt };
-  const act = command ?? { kind: 'think', text: message.text };
-  if (act.kind !== 'retry' || move !== null) return { move, act };
+  const intent = command ?? { kind: 'think', text: message.text };
+  if (intent.kind !== 'retry' || move !== null) return { move, intent };
   const again = memory.turns.findLast(
-    (turn) => mayBeAskedAgain(turn) && (act.at === null || act.at === turn.at),
+    (turn) => mayBeAskedAgain(turn) && (intent.at === null || intent.at === turn.at),
   );
-  return { move, act: again === undefined ? act : { kind: 'think', text: again.text, again } };
+  return {
+    move,
+    intent: again === undefined ? intent : { kind: 'think', text: again.text, again },
+  };
 }
 
 /** Whether the message is one of the available commands, session triggers included. */
-export function isCommand(text: string, understood: CommandsOn): boolean {
+export function isCommand(text: string, available: CommandsOn): boolean {
   const { word, rest } = firstWord(text);
-  return isTrigger(word, understood.session) || commandOf(word, rest, understood) !== null;
+  return isTrigger(word, available.session) || intentOf(word, rest, available) !== null;
 }
 
 function isTrigger(word: string, session: SessionConfig | null): boolean {
@@ -97,7 +100,7 @@ function isTrigger(word: string, session: SessionConfig | null): boolean {
 
 /** Whether the turn has no answer, and has a person's own words. */
 export function mayBeAskedAgain({ text, reply, quoted }: TurnRow): boolean {
-  return reply === null && quoted !== true && text !== '' && !isFollowed(text);
+  return reply === null && quoted !== true && text !== '' && !isFollowUpText(text);
 }
 
 /** The number of the session that the message is in. */
@@ -107,51 +110,53 @@ function sessionOf({ session }: Memory, { move }: SessionDecision): number {
 
 /** The trace step: the session of this message, and why it is a new one. */
 export function traceSession(memory: Memory, decision: SessionDecision): TraceStep {
-  const { move, act } = decision;
+  const { move, intent } = decision;
   return {
     kind: 'session',
     session: sessionOf(memory, decision),
     cut: move?.reason ?? null,
-    command: commandIn(act),
+    command: commandNameOf(intent),
   };
 }
 
-function commandIn(act: Intent): string | null {
-  if (act.kind === 'think') return act.again === undefined ? null : 'retry';
-  return act.kind === 'follow' || act.kind === 'welcome' ? null : act.kind;
+function commandNameOf(intent: Intent): string | null {
+  if (intent.kind === 'think') return intent.again === undefined ? null : 'retry';
+  return intent.kind === 'follow' || intent.kind === 'welcome' ? null : intent.kind;
 }
 
-function asItIs({ text }: Message): SessionDecision {
-  return { move: null, act: { kind: 'think', text } };
+function asQuestion({ text }: Message): SessionDecision {
+  return { move: null, intent: { kind: 'think', text } };
 }
 
-function commandOf(word: string, rest: string, understood: CommandsOn): Intent | null {
+function intentOf(word: string, rest: string, available: CommandsOn): Intent | null {
   const kind = commandWordOf(word);
   switch (kind) {
     case null:
       return null;
     case 'recall':
-      return understood.session === null ? null : { kind, rest: rest.trimEnd() };
+      return available.session === null ? null : { kind, rest: rest.trimEnd() };
     case 'notes':
-      return understood.notes ? { kind, rest: rest.trimEnd() } : null;
+      return available.notes ? { kind, rest: rest.trimEnd() } : null;
     case 'tools':
-      return understood.tools ? { kind } : null;
+      return available.tools ? { kind } : null;
     case 'approve':
     case 'refuse':
-      return understood.approvals ? { kind, code: rest.trim() } : null;
+      return available.approvals ? { kind, code: rest.trim() } : null;
     case 'retry':
-      return understood.retries ? { kind, at: timeIn(rest) } : null;
+      return available.retries ? { kind, at: turnTimeIn(rest) } : null;
     case 'help':
     case 'start':
-      return understood.messenger ? { kind } : null;
+      return available.messenger ? { kind } : null;
     default:
       return kind satisfies never;
   }
 }
 
 /** An approval code is for svc alone, even where the word begins a session. */
-function hasCode(act: Intent | null): boolean {
-  return (act?.kind === 'approve' || act?.kind === 'refuse') && holdsApprovalCode(act.code);
+function hasApprovalCode(intent: Intent | null): boolean {
+  return (
+    (intent?.kind === 'approve' || intent?.kind === 'refuse') && holdsApprovalCode(intent.code)
+  );
 }
 
 /**
@@ -162,7 +167,7 @@ export function retryOf({ at }: Pick<TurnRow, 'at'>): string {
   return `/retry ${at}`;
 }
 
-function timeIn(rest: string): number | null {
+function turnTimeIn(rest: string): number | null {
   return /^\d{1,16}\s*$/.test(rest) ? Number(rest) : null;
 }
 
@@ -172,7 +177,7 @@ function firstWord(text: string): { readonly word: string; readonly rest: string
 }
 
 /** A session without a turn has nothing to cut, so it continues. */
-function expiry(
+function expiryReason(
   at: number,
   { previousAt, empty }: Memory,
   { dailyAtMinute, idleMinutes }: SessionConfig,
@@ -200,11 +205,11 @@ function boundaryOn(year: number, month: number, day: number, minute: number): n
   // `Date` shows a skipped time as one after the jump: go back to the first minute that shows as
   // much.
   const date = shown.getDate();
-  let first = shown.getTime();
-  for (let before = first - minuteMs; ; before -= minuteMs) {
+  let start = shown.getTime();
+  for (let before = start - minuteMs; ; before -= minuteMs) {
     const earlier = new Date(before);
-    if (earlier.getDate() !== date || minuteOf(earlier) < minute) return first;
-    first = before;
+    if (earlier.getDate() !== date || minuteOf(earlier) < minute) return start;
+    start = before;
   }
 }
 

@@ -30,7 +30,7 @@ import type { Deps } from './deps.ts';
 import { createBudgetGuard } from './budget-guard.ts';
 
 /** At most so many calls of one turn may wait for approval. */
-const askedMax = 4;
+const callsAskedMax = 4;
 
 type TurnContextDeps = Pick<Deps, 'ledger' | 'ids' | 'now'> & {
   readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached'>;
@@ -40,7 +40,7 @@ type TurnContextDeps = Pick<Deps, 'ledger' | 'ids' | 'now'> & {
 type FollowedCall = { readonly approval: Approval; readonly said: string };
 
 /** The history that a brain is shown of the session, and the time at which its window begins. */
-export type ShownHistory = Pick<Turn, 'history' | 'session' | 'windowAt'>;
+export type VisibleHistory = Pick<Turn, 'history' | 'session' | 'windowAt'>;
 
 /** The turn context of a real turn: collects what the brain does, for the commit of the turn. */
 export class PipelineTurnContext implements TurnContext {
@@ -104,7 +104,7 @@ export class PipelineTurnContext implements TurnContext {
   }
 
   /** @param move set when the session ends before this turn; null: the session continues */
-  shownOf(move: SessionMove | null): ShownHistory {
+  historyFor(move: SessionMove | null): VisibleHistory {
     const { turns, windows, session } = this.#claim.memory;
     const { number } = session;
     if (move !== null) return { history: [], session: number + 1, windowAt: move.at };
@@ -116,8 +116,8 @@ export class PipelineTurnContext implements TurnContext {
   }
 
   addStep(step: TraceStep): void {
-    const isLater = 'startMs' in step && this.thinksAfterMs > 0;
-    this.steps.push(isLater ? { ...step, startMs: step.startMs + this.thinksAfterMs } : step);
+    const isBrainStep = 'startMs' in step && this.thinksAfterMs > 0;
+    this.steps.push(isBrainStep ? { ...step, startMs: step.startMs + this.thinksAfterMs } : step);
   }
 
   becomePrivate(): void {
@@ -172,7 +172,7 @@ export class PipelineTurnContext implements TurnContext {
     // The model already knows about the call that this turn follows.
     const others = open.filter(({ id }) => id !== message.approval);
     if ([...asked, ...others].some(isSame)) return 'waits';
-    if (asked.length >= askedMax || open.length >= approvalsOpenMax) return 'too_many';
+    if (asked.length >= callsAskedMax || open.length >= approvalsOpenMax) return 'too_many';
     const { name, agent } = this.#brain;
     const approval = newApproval(wanted, message, {
       id: ids.message() as string as ApprovalId,

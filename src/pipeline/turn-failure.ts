@@ -21,7 +21,7 @@ const faultDecision: Decision = {
  * Asks the brain. A brain does not throw; if one does, it is a bug, and the person still gets a
  * sentence.
  */
-export async function think(
+export async function askBrain(
   deps: Deps,
   brain: Brain,
   turn: Turn,
@@ -48,33 +48,37 @@ export async function buryMessage(
   const why = failure(kind);
   const now = deps.now();
   const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
-  const told = { box: claim.box, channel: address.channel, id, failure: why };
+  const event = { box: claim.box, channel: address.channel, id, failure: why };
   if (claim.box === 'out') {
-    if (await deps.ledger.bury(claim, why)) deps.events.buried(told);
+    if (await deps.ledger.bury(claim, why)) deps.events.buried(event);
     return;
   }
   const { message, memory } = claim;
   const decision = decideSession(message, memory, commandsOn(deps, route, message));
-  const asked = decision.act.kind === 'think' ? decision.act.again : undefined;
-  const labels = [message.sensitivity, route.brain.sensitivity, asked?.sensitivity ?? 'public'];
+  const repeatedTurn = decision.intent.kind === 'think' ? decision.intent.again : undefined;
+  const labels = [
+    message.sensitivity,
+    route.brain.sensitivity,
+    repeatedTurn?.sensitivity ?? 'public',
+  ];
   const sensitivity = strictest(...labels);
   const shownAs = deps.ledger.previews.of(claim) ?? shownBefore(route.channel, claim);
   const turnContext = { ...bareContext(sensitivity), shownAs };
   const timeline = { decision, claimedAt: now, decidedAt: now, turnContext };
   const effects = effectsOf(deps, route, claim, faultDecision, timeline);
   // Later turns do not see a message that ends the process: it would end the process there, too.
-  const kept = kind === 'poison' ? notAgain(effects) : effects;
+  const safeEffects = kind === 'poison' ? withoutRepeat(effects) : effects;
   // Without this the approval would stay open for ever, and a replay could run the call again.
   const settled = await settledBy(deps.ledger, claim.message);
-  const left = settled === undefined ? kept : { ...kept, settled };
-  if (await deps.ledger.bury(claim, why, left)) deps.events.buried(told);
+  const finalEffects = settled === undefined ? safeEffects : { ...safeEffects, settled };
+  if (await deps.ledger.bury(claim, why, finalEffects)) deps.events.buried(event);
 }
 
 /** The effects without the turn, and without a button that asks it again. */
-function notAgain({ replies, ...effects }: Effects): Effects {
-  const unpressed = replies.map((reply) => {
+function withoutRepeat({ replies, ...effects }: Effects): Effects {
+  const withoutButtons = replies.map((reply) => {
     const { choices, ...rest } = reply;
     return choices === undefined ? reply : rest;
   });
-  return { ...effects, turn: null, leftOut: [], replies: unpressed };
+  return { ...effects, turn: null, leftOut: [], replies: withoutButtons };
 }

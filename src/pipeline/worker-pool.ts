@@ -13,7 +13,7 @@ export class WorkerPool<Claim> {
   #taking = false;
   #woken = false;
   /** The last take gave as many claims as were asked for, so there may be more. */
-  #more = false;
+  #mayHaveMore = false;
   #stopped = false;
 
   /**
@@ -58,7 +58,7 @@ export class WorkerPool<Claim> {
         this.#woken = false;
         const free = this.#slots - this.#busy;
         const claims = await this.#take(free);
-        this.#more = claims.length >= free;
+        this.#mayHaveMore = claims.length >= free;
         for (const claim of claims) void this.#run(claim);
       }
     } catch (error) {
@@ -72,7 +72,7 @@ export class WorkerPool<Claim> {
     this.#busy++;
     await this.#work(claim);
     this.#busy--;
-    if (this.#more || this.#woken) this.wake();
+    if (this.#mayHaveMore || this.#woken) this.wake();
     this.#rested();
   }
 }

@@ -124,15 +124,15 @@ export const approvals: readonly Fault[] = [
   {
     name: 'A person may try codes for ever.',
     file: 'src/pipeline/approvals/decide.ts',
-    find: 'if (deps.approvals.isShutOut(name)) return',
-    replace: 'if (name === verb) return',
+    find: 'if (deps.approvals.isShutOut(person)) return',
+    replace: 'if (person === verb) return',
     seenBy: ['test/approvals/approval.test.ts'],
   },
   {
     name: 'A message that is buried leaves its approval owed for ever.',
     file: 'src/pipeline/turn-failure.ts',
-    find: 'const left = settled === undefined ? kept :',
-    replace: 'const left = settled !== undefined ? kept :',
+    find: 'const finalEffects = settled === undefined ? safeEffects :',
+    replace: 'const finalEffects = settled !== undefined ? safeEffects :',
     seenBy: ['test/approvals/ends.slow.test.ts'],
   },
   {

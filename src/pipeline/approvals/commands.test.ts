@@ -43,7 +43,7 @@ const said = (sender: string, text: string, more: Partial<Message> = {}): Messag
   }) as Message;
 
 const actOf = (on: ActiveRoute, message: Message): string =>
-  decideSession(message, memory, commandsOn(deps, on, message)).act.kind;
+  decideSession(message, memory, commandsOn(deps, on, message)).intent.kind;
 
 test('who may decide for any brain may say it wherever they write; for others it is a text', () => {
   const on = route(brainOf(null), brainOf(['messenger_a:42']));
@@ -65,6 +65,6 @@ test('svc’s own message is never what somebody wrote', () => {
   const own = said('43', '/new', { approval: 'a' as ApprovalId });
   assert.deepEqual(decideSession(own, memory, commandsOn(deps, on, own)), {
     move: null,
-    act: { kind: 'follow', approval: 'a' },
+    intent: { kind: 'follow', approval: 'a' },
   });
 });

@@ -13,7 +13,7 @@ import {
 } from '../../domain/approval.ts';
 import type { ConversationId, ChannelKey } from '../../domain/ids.ts';
 import type { Address, Inbound, Sender, Message } from '../../domain/message.ts';
-import { isShownWhole, decisionSentences as say } from './sentences.ts';
+import { isShownWhole, decisionSentences } from './sentences.ts';
 import type { Deps, ActiveRoute } from '../deps.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 import type { ToolOutcome } from '../../domain/tool-use.ts';
@@ -60,7 +60,7 @@ export async function decideApproval(
     }
     const isLate = found.expiresAt <= deps.now();
     const name = by === 'operator' ? by : by.name;
-    const end = await settleAs(deps, found, isLate ? 'expired' : verdict, isLate ? null : name);
+    const end = await writeVerdict(deps, found, isLate ? 'expired' : verdict, isLate ? null : name);
     if (end === 'storage_failed') return { kind: 'storage_failed' };
     const approval = (await approvals.find(found.id)) ?? found;
     if (end === 'decided' && !isLate) return { kind: 'decided', approval };
@@ -72,10 +72,10 @@ export async function decideApproval(
 
 /** Nobody decided in time. Rejects when nothing can be written. */
 export async function expire(deps: DecidingDeps, approval: Approval): Promise<void> {
-  await settleAs(deps, approval, 'expired', null);
+  await writeVerdict(deps, approval, 'expired', null);
 }
 
-async function settleAs(
+async function writeVerdict(
   deps: DecidingDeps,
   approval: Approval,
   verdict: Verdict,
@@ -119,8 +119,16 @@ async function acceptOwn(
   dedupeKey: string,
 ): Promise<boolean> {
   const { channel } = to.address;
-  const own: Inbound = { channel, ...to, text: '', media: null, dedupeKey, approval, sensitivity };
-  const acceptance = await ledger.accept([own]);
+  const message: Inbound = {
+    channel,
+    ...to,
+    text: '',
+    media: null,
+    dedupeKey,
+    approval,
+    sensitivity,
+  };
+  const acceptance = await ledger.accept([message]);
   if (acceptance.kind !== 'accepted') return false;
   const { id, duplicate } = acceptance.receipts[0]!;
   if (!duplicate) events.messageAccepted({ channel, id, duplicate });
@@ -177,18 +185,18 @@ type Brains = ReadonlyMap<string, Pick<Brain, 'agent'>>;
 type Verb = 'approve' | 'refuse';
 
 /** The message's author, as `agent.approvers` names people. */
-function nameOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
+function personOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
   return personOn(channel, sender.id);
 }
 
 /** Whether the author may decide for any brain. It costs nothing where no brain has approvers. */
 export function isApprover(brains: Brains, message: Pick<Message, 'channel' | 'sender'>): boolean {
-  let name: string | null = null;
+  let person: string | null = null;
   for (const { agent } of brains.values()) {
     const approvers = agent?.asking?.approvers;
     if (approvers === undefined || approvers.length === 0) continue;
-    name ??= nameOf(message);
-    if (approvers.includes(name)) return true;
+    person ??= personOf(message);
+    if (approvers.includes(person)) return true;
   }
   return false;
 }
@@ -205,13 +213,14 @@ export async function decide(
   message: Message,
   { kind: verb, code }: Extract<Intent, { kind: Verb }>,
 ): Promise<string> {
-  if (code === '') return say.usage(verb);
-  const name = nameOf(message);
-  if (deps.approvals.isShutOut(name)) return say.nothingForYou;
-  const isApproverOf = (brain: string): boolean => decidesFor(brains.get(brain), name);
+  if (code === '') return decisionSentences.usage(verb);
+  const person = personOf(message);
+  if (deps.approvals.isShutOut(person)) return decisionSentences.nothingForYou;
+  const isApproverOf = (brain: string): boolean => isApproverFor(brains.get(brain), person);
   const verdict = verb === 'approve' ? 'approved' : 'refused';
-  const result = await decideApproval(deps, code, verdict, { name, isApproverOf });
-  if (result.kind === 'not_found' || result.kind === 'not_allowed') deps.approvals.wrongCode(name);
+  const result = await decideApproval(deps, code, verdict, { name: person, isApproverOf });
+  if (result.kind === 'not_found' || result.kind === 'not_allowed')
+    deps.approvals.wrongCode(person);
   return sentenceOf(result);
 }
 
@@ -219,22 +228,24 @@ function sentenceOf(result: DecideResult): string {
   switch (result.kind) {
     case 'decided': {
       const { state, tool } = result.approval;
-      return state === 'refused' ? say.refused(tool) : say.approved(tool);
+      return state === 'refused'
+        ? decisionSentences.refused(tool)
+        : decisionSentences.approved(tool);
     }
     case 'not_waiting':
-      return say.over(result.state);
+      return decisionSentences.over(result.state);
     case 'too_long':
-      return say.tooLong(result.tool);
+      return decisionSentences.tooLong(result.tool);
     case 'not_found':
     case 'not_allowed':
-      return say.nothingForYou;
+      return decisionSentences.nothingForYou;
     case 'storage_failed':
-      return say.failed;
+      return decisionSentences.failed;
     default:
       return result satisfies never;
   }
 }
 
-function decidesFor(brain: Pick<Brain, 'agent'> | undefined, name: string): boolean {
+function isApproverFor(brain: Pick<Brain, 'agent'> | undefined, name: string): boolean {
   return brain?.agent?.asking?.approvers.includes(name) === true;
 }

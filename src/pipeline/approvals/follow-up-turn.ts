@@ -9,23 +9,23 @@ import { roleOf, type Approval, type ApprovalId } from '../../domain/approval.ts
 import type { Ability } from '../../domain/tool-use.ts';
 import { pause } from '../../lib/backoff.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { followingSentences as say, describeFollowed } from './sentences.ts';
+import { followingSentences, describeFollowed } from './sentences.ts';
 import { describeNoticeTo, describeQuestionTo } from './sentences.ts';
 import { choicesOf } from './sentences.ts';
 import { ownAnswer, type CommandAnswer } from '../commands.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { TurnEnd } from '../effects.ts';
-import { think } from '../turn-failure.ts';
+import { askBrain } from '../turn-failure.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { isAskedIn } from './decide.ts';
 
 /** The pause before svc gives back a message that it cannot continue with now. */
-const againMs = 1_000;
+const retryPauseMs = 1_000;
 /** How long an approved call waits for a missing server of tools: the server may be starting. */
-const awaitedMs = 60_000;
+const serverWaitMs = 60_000;
 
 /** @returns null: the turn cannot continue now, and the message must be given back */
-export async function follow(
+export async function followUp(
   deps: Deps,
   { brain, brains }: ActiveRoute,
   { message, stop }: InClaim,
@@ -36,18 +36,19 @@ export async function follow(
   try {
     approval = await deps.ledger.approvals.find(id);
   } catch {
-    await pause(againMs, stop.signal);
+    await pause(retryPauseMs, stop.signal);
     return null;
   }
-  if (approval === null) return ownAnswer('approval', say.gone);
-  if (!isAskedIn(approval, message)) return question(approval, brains, deps.now());
-  if (approval.settledAt !== null) return ownAnswer('approval', say.settled(approval));
+  if (approval === null) return ownAnswer('approval', followingSentences.gone);
+  if (!isAskedIn(approval, message)) return questionAnswer(approval, brains, deps.now());
+  if (approval.settledAt !== null)
+    return ownAnswer('approval', followingSentences.settled(approval));
   const { tool, state, decidedBy, decidedAt } = approval;
-  if (state === 'waiting') return ownAnswer('approval', say.waits(approval));
+  if (state === 'waiting') return ownAnswer('approval', followingSentences.waits(approval));
   const ability = abilityOf(brain, approval);
-  const isYoung = deps.now() - (decidedAt ?? 0) < awaitedMs;
-  if (state === 'approved' && ability?.isAvailable === false && isYoung) {
-    await pause(againMs, stop.signal);
+  const isRecent = deps.now() - (decidedAt ?? 0) < serverWaitMs;
+  if (state === 'approved' && ability?.isAvailable === false && isRecent) {
+    await pause(retryPauseMs, stop.signal);
     return null;
   }
   const by = roleOf(decidedBy);
@@ -55,14 +56,14 @@ export async function follow(
   const followed = followedOf(approval);
   if (followed === null || ability === null) {
     turnContext.followed = { approval, said: '' };
-    return ownAnswer('approval', say.changed(approval));
+    return ownAnswer('approval', followingSentences.changed(approval));
   }
-  const said = describeFollowed(approval);
-  turnContext.followed = { approval, said };
-  return think(
+  const rememberedText = describeFollowed(approval);
+  turnContext.followed = { approval, said: rememberedText };
+  return askBrain(
     deps,
     brain,
-    { message, text: said, ...turnContext.shownOf(null), followed },
+    { message, text: rememberedText, ...turnContext.historyFor(null), followed },
     turnContext,
   );
 }
@@ -71,7 +72,11 @@ export async function follow(
  * Nothing is sent if the decision came before the question. A brain that no longer exists gets only
  * the notice.
  */
-function question(approval: Approval, brains: ActiveRoute['brains'], now: number): CommandAnswer {
+function questionAnswer(
+  approval: Approval,
+  brains: ActiveRoute['brains'],
+  now: number,
+): CommandAnswer {
   const isOver = approval.state !== 'waiting' || approval.expiresAt <= now;
   if (isOver) return ownAnswer('question', null);
   const text = brains.get(approval.brain)?.agent?.asking?.text ?? 'notice';
@@ -80,8 +85,8 @@ function question(approval: Approval, brains: ActiveRoute['brains'], now: number
   return ownAnswer('question', describeQuestionTo(approval), choicesOf([approval]));
 }
 
-function followedOf({ state, decidedBy, tool, arguments: given, hash }: Approval): Followed | null {
-  const call = { tool, arguments: given, hash };
+function followedOf({ state, decidedBy, tool, arguments: args, hash }: Approval): Followed | null {
+  const call = { tool, arguments: args, hash };
   switch (state) {
     case 'waiting':
       return null;

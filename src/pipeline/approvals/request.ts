@@ -28,7 +28,7 @@ export async function openApprovals(
   }
 }
 
-type Asked = {
+type ApprovalRequest = {
   readonly id: ApprovalId;
   readonly brain: string;
   /** Milliseconds since 1970. */
@@ -40,10 +40,10 @@ type Asked = {
 export function newApproval(
   { tool, arguments: given, hash }: WantedCall,
   { id: messageId, channel, conversation, address, sender, sensitivity }: Message,
-  { id, brain, at, waitMs }: Asked,
+  { id, brain, at, waitMs }: ApprovalRequest,
 ): Approval {
   const where = { channel, conversation, address, sender, messageId };
-  const undecided = { decidedAt: null, decidedBy: null, settledAt: null, outcome: null };
+  const openFields = { decidedAt: null, decidedBy: null, settledAt: null, outcome: null };
   return {
     id,
     code: newApprovalCode(),
@@ -56,7 +56,7 @@ export function newApproval(
     sensitivity,
     askedAt: at,
     expiresAt: at + waitMs,
-    ...undecided,
+    ...openFields,
   };
 }
 
@@ -99,7 +99,7 @@ const peopleMax = 10_000;
 export class ApprovalWork {
   readonly #steady: Clock['steady'];
   /** By person: until when each of their wrong codes counts, oldest first. */
-  readonly #wrong = new Map<string, SteadyTime[]>();
+  readonly #wrongCodes = new Map<string, SteadyTime[]>();
   #wake: (() => void) | null = null;
 
   constructor({ steady }: Pick<Clock, 'steady'>) {
@@ -108,16 +108,16 @@ export class ApprovalWork {
 
   /** Somebody wrote a code that does not exist, or that they may not decide. */
   wrongCode(person: string): void {
-    const counted = this.#counted(person);
-    counted.push(later(this.#steady(), wrongCodesMs));
-    this.#wrong.delete(person);
-    this.#wrong.set(person, counted);
-    const [oldest] = this.#wrong.keys();
-    if (this.#wrong.size > peopleMax && oldest !== undefined) this.#wrong.delete(oldest);
+    const recent = this.#recentWrongCodes(person);
+    recent.push(later(this.#steady(), wrongCodesMs));
+    this.#wrongCodes.delete(person);
+    this.#wrongCodes.set(person, recent);
+    const [oldest] = this.#wrongCodes.keys();
+    if (this.#wrongCodes.size > peopleMax && oldest !== undefined) this.#wrongCodes.delete(oldest);
   }
 
   isShutOut(person: string): boolean {
-    return this.#wrong.has(person) && this.#counted(person).length >= wrongCodesMax;
+    return this.#wrongCodes.has(person) && this.#recentWrongCodes(person).length >= wrongCodesMax;
   }
 
   /** An approval was requested or decided, and somebody has to continue with it. */
@@ -130,8 +130,8 @@ export class ApprovalWork {
     this.#wake = wake;
   }
 
-  #counted(person: string): SteadyTime[] {
+  #recentWrongCodes(person: string): SteadyTime[] {
     const now = this.#steady();
-    return (this.#wrong.get(person) ?? []).filter((until) => until > now);
+    return (this.#wrongCodes.get(person) ?? []).filter((until) => until > now);
   }
 }

@@ -46,11 +46,11 @@ export function describeFollowed({ state, tool }: Approval): string {
 }
 
 /** Whether a remembered text was made by `describeFollowed`, not written by a person. */
-export function isFollowed(text: string): boolean {
-  return followedShape.test(text);
+export function isFollowUpText(text: string): boolean {
+  return followedPattern.test(text);
 }
 
-const followedShape = /^\((?:approved|refused|expired): [\w.-]+\)$/;
+const followedPattern = /^\((?:approved|refused|expired): [\w.-]+\)$/;
 
 /** Stands before an apology: it says what happened to the call when no model can say so. */
 export function describeOutcome({ tool }: Approval, outcome: ToolOutcome | null): string {
@@ -87,9 +87,9 @@ export function describeQuestion(
  */
 export function describeQuestionTo(approval: Approval): string {
   const { brain, sender, channel } = approval;
-  const who = shown((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
+  const who = escaped((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
   return [
-    `${shown(brain)} needs a yes for: ${describeCall(approval, true)}`,
+    `${escaped(brain)} needs a yes for: ${describeCall(approval, true)}`,
     `It was asked by \`${who}\` on ${channelName(channelTypeOf(channel))}.`,
     `Write ${describeCommands([approval])}. ${describeUntil(approval)}`,
   ].join('\n');
@@ -98,7 +98,7 @@ export function describeQuestionTo(approval: Approval): string {
 /** The same for `approval_text: "notice"`: without the tool and its arguments. */
 export function describeNoticeTo(approval: Approval): string {
   return [
-    `${shown(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
+    `${escaped(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
     'See it on the page Approvals (/ui) or with svc approvals show, and decide it there. ' +
       'Both show a code: with it /approve and /refuse work here, too.',
     describeUntil(approval),
@@ -107,17 +107,17 @@ export function describeNoticeTo(approval: Approval): string {
 
 /** Whether the question shows the whole call: nobody approves a call that they did not see. */
 export function isShownWhole({ arguments: text }: Pick<Approval, 'arguments'>): boolean {
-  return shown(text).length <= argumentsCharactersMax;
+  return escaped(text).length <= argumentsCharactersMax;
 }
 
 /** The buttons for each call, as far as its answers may be given here. */
 export function choicesOf(approvals: readonly Approval[]): readonly Choice[] {
   return approvals.flatMap((approval, at) => {
     const { code } = approval;
-    const which = approvals.length === 1 ? '' : ` ${at + 1}`;
-    const refuse = { label: `Refuse${which}`, says: `/refuse ${code}` };
+    const suffix = approvals.length === 1 ? '' : ` ${at + 1}`;
+    const refuse = { label: `Refuse${suffix}`, says: `/refuse ${code}` };
     if (!isShownWhole(approval)) return [refuse];
-    return [{ label: `Approve${which}`, says: `/approve ${code}` }, refuse];
+    return [{ label: `Approve${suffix}`, says: `/approve ${code}` }, refuse];
   });
 }
 
@@ -145,11 +145,11 @@ function describeUntil({ expiresAt }: Approval): string {
 function describeCall({ tool, arguments: text }: Approval, isCode: boolean): string {
   const { beginning, left } = beginningOf(text);
   const call = `${tool} ${beginning}`;
-  const told = isCode ? `\`${call}\`` : call;
+  const shownCall = isCode ? `\`${call}\`` : call;
   const rest =
     `(${plural(left, 'character')} more: the person who runs this service can see them, and ` +
     'approve it)';
-  return left === 0 ? told : `${told} ${rest}`;
+  return left === 0 ? shownCall : `${shownCall} ${rest}`;
 }
 
 /**
@@ -157,14 +157,14 @@ function describeCall({ tool, arguments: text }: Approval, isCode: boolean): str
  * nothing about their importance.
  */
 function beginningOf(text: string): { readonly beginning: string; readonly left: number } {
-  const whole = shown(text);
+  const whole = escaped(text);
   if (whole.length <= argumentsCharactersMax) return { beginning: whole, left: 0 };
-  const given = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  const each = Object.entries(given).map(([name, value]) =>
-    shown(`${JSON.stringify(name)}:${JSON.stringify(value)}`),
+  const args = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const each = Object.entries(args).map(([name, value]) =>
+    escaped(`${JSON.stringify(name)}:${JSON.stringify(value)}`),
   );
   const first = each.slice(0, argumentsMax);
-  const most = fairShare(first.map(({ length }) => length));
+  const most = fairShareMax(first.map(({ length }) => length));
   const parts = first.map((one) =>
     one.length <= most ? one : `${one.slice(0, most).toWellFormed()}…`,
   );
@@ -175,7 +175,7 @@ function beginningOf(text: string): { readonly beginning: string; readonly left:
 }
 
 /** How many characters each argument may have, when short ones leave their room to the others. */
-function fairShare(lengths: readonly number[]): number {
+function fairShareMax(lengths: readonly number[]): number {
   let room = argumentsCharactersMax;
   for (const [at, length] of lengths.toSorted((a, b) => a - b).entries()) {
     const share = Math.floor(room / (lengths.length - at));
@@ -190,7 +190,7 @@ const hidden =
   /(?! )[`\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
 /** Writes each hidden character as its number. */
-function shown(text: string): string {
+function escaped(text: string): string {
   return text.replace(hidden, (character) =>
     Array.from(
       { length: character.length },

@@ -15,7 +15,7 @@ import type { InClaim, Ledger } from '../../ledger/ledger.ts';
 import { ownAnswer } from '../commands.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { TurnEnd } from '../effects.ts';
-import { think } from '../turn-failure.ts';
+import { askBrain } from '../turn-failure.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { readAttachments } from './reading.ts';
 import type { QuotedBlock, TurnRow } from '../../domain/conversation.ts';
@@ -28,7 +28,7 @@ import { keptLater } from '../../domain/kept-text.ts';
  * Reads the attachments, then asks the brain. If the message has only unreadable attachments, svc
  * itself answers. Attachments that an earlier run of the message read are not read again.
  */
-export async function thinkOfAttachments(
+export async function answerWithAttachments(
   deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
@@ -36,41 +36,49 @@ export async function thinkOfAttachments(
   turnContext: PipelineTurnContext,
 ): Promise<TurnEnd> {
   const beganAt = deps.steady();
-  const { attachments: keeping } = deps.ledger;
+  const { attachments: storedAttachments } = deps.ledger;
   const { message } = turn;
-  const own = mediaOf(message);
-  const quoted = await quotedMediaOf(deps.ledger, route.brain, message, turn.quoted);
-  const came = [...own, ...quoted];
-  const ofBefore = came.length === 0 && claim.attempt === 1 ? null : await keeping.of(claim);
+  const ownMedia = mediaOf(message);
+  const quotedMedia = await quotedMediaOf(deps.ledger, route.brain, message, turn.quoted);
+  const allMedia = [...ownMedia, ...quotedMedia];
+  const earlierRead =
+    allMedia.length === 0 && claim.attempt === 1 ? null : await storedAttachments.of(claim);
   // The merged message may now have more or fewer attachments than the earlier run read.
-  const kept = ofBefore?.length === came.length ? ofBefore : null;
-  const read = kept ?? (await readAttachments(deps, route, message, came, turnContext)) ?? [];
-  if (ofBefore !== null && kept === null) await keeping.keep(claim, []);
+  const reusable = earlierRead?.length === allMedia.length ? earlierRead : null;
+  const read =
+    reusable ?? (await readAttachments(deps, route, message, allMedia, turnContext)) ?? [];
+  if (earlierRead !== null && reusable === null) await storedAttachments.keep(claim, []);
   turnContext.thinksAfterMs = deps.steady() - beganAt;
-  const attachments = read.filter(({ kind }, at) => at < own.length || kind !== 'unread');
+  const attachments = read.filter(({ kind }, at) => at < ownMedia.length || kind !== 'unread');
   if (attachments.length === 0) {
-    if (own.length > 0) turnContext.remembered = withMediaLines(message, turn.text);
-    return think(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
+    if (ownMedia.length > 0) turnContext.remembered = withMediaLines(message, turn.text);
+    return askBrain(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
   }
   if (isUnreadable(turn.text, attachments)) {
     // svc does not tell a person who speaks to others what it cannot read.
-    const isToOthers = message.context?.overheard === true;
-    return ownAnswer('unread', isToOthers ? null : describeUnread(attachments));
+    const isOverheard = message.context?.overheard === true;
+    return ownAnswer('unread', isOverheard ? null : describeUnread(attachments));
   }
-  if (kept === null && !turnContext.stop.stopped) await keeping.keep(claim, attachments);
+  if (reusable === null && !turnContext.stop.stopped)
+    await storedAttachments.keep(claim, attachments);
   turnContext.remembered = rememberedOf(turn.text, attachments);
-  const shown = new Set(quoted.filter((_, at) => read[own.length + at]?.kind !== 'unread'));
-  const told = withShown(turn, shown);
-  turnContext.quoted = told.quoted ?? null;
-  const whole = withEarlierPictures(deps, route, claim, { ...told, attachments });
-  return think(deps, route.brain, whole, turnContext);
+  const shown = new Set(
+    quotedMedia.filter((_, at) => read[ownMedia.length + at]?.kind !== 'unread'),
+  );
+  const shownTurn = withShownMedia(turn, shown);
+  turnContext.quoted = shownTurn.quoted ?? null;
+  const fullTurn = withEarlierPictures(deps, route, claim, { ...shownTurn, attachments });
+  return askBrain(deps, route.brain, fullTurn, turnContext);
 }
 
 /** The turn whose quoted block says which of its attachments are shown. */
-function withShown<T extends Omit<Turn, 'attachments'>>(turn: T, shown: ReadonlySet<Media>): T {
-  const said = turn.message.context?.quoted;
-  if (turn.quoted === undefined || said === undefined || shown.size === 0) return turn;
-  const text = quoteBlock(said, (media) => shown.has(media));
+function withShownMedia<T extends Omit<Turn, 'attachments'>>(
+  turn: T,
+  shown: ReadonlySet<Media>,
+): T {
+  const quotedMessage = turn.message.context?.quoted;
+  if (turn.quoted === undefined || quotedMessage === undefined || shown.size === 0) return turn;
+  const text = quoteBlock(quotedMessage, (media) => shown.has(media));
   return { ...turn, quoted: { ...turn.quoted, text } };
 }
 
@@ -82,8 +90,8 @@ function isUnreadable(text: string, attachments: readonly Attachment[]): boolean
 
 /** The sentences about the unreadable attachments, each once. */
 function describeUnread(attachments: readonly Attachment[]): string {
-  const told = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
-  return [...new Set(told)].join(' ');
+  const sentences = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
+  return [...new Set(sentences)].join(' ');
 }
 
 // Attachments of the message that a message replies to. svc reads them like the message's own, if
@@ -111,11 +119,11 @@ export async function quotedMediaOf(
 }
 
 /** The beginning of a picture's line; by it later turns remember that a picture came. */
-const mark = '[picture: ';
+const pictureMark = '[picture: ';
 
 /** Whether pictures may be stored for these turns; otherwise nobody looks for any. */
-export function mayBePictured(history: readonly TurnRow[]): boolean {
-  return history.some(({ text }) => text.includes(mark));
+export function mayHavePictures(history: readonly TurnRow[]): boolean {
+  return history.some(({ text }) => text.includes(pictureMark));
 }
 
 /**
@@ -130,14 +138,17 @@ export function withEarlierPictures<T extends Turn>(
   turn: T,
 ): T {
   const { history, attachments = [] } = turn;
-  const first = history.find(({ text }) => text.includes(mark));
+  const first = history.find(({ text }) => text.includes(pictureMark));
   const most = picturesMax - attachments.filter(({ kind }) => kind === 'picture').length;
   if (first === undefined || most <= 0 || brain.budget !== null) return turn;
-  return { ...turn, pictured: () => newestOf(ledger, claim, { history, since: first.at, most }) };
+  return {
+    ...turn,
+    pictured: () => newestPictures(ledger, claim, { history, since: first.at, most }),
+  };
 }
 
 /** A picture is at least as private as the turn that it came with. */
-async function newestOf(
+async function newestPictures(
   { attachments }: Deps['ledger'],
   claim: InClaim,
   { history, since, most }: { history: readonly TurnRow[]; since: number; most: number },
@@ -145,7 +156,9 @@ async function newestOf(
   const pictured = new Map<TurnRow, readonly Picture[]>();
   const kept = await attachments.picturesSince(claim, since, most);
   for (const { at, sensitivity, picture } of kept.toReversed()) {
-    const [row, ...others] = history.filter((one) => one.at === at && one.text.includes(mark));
+    const [row, ...others] = history.filter(
+      (one) => one.at === at && one.text.includes(pictureMark),
+    );
     // If two turns share the millisecond, nobody knows whose picture it is.
     if (row === undefined || others.length > 0) continue;
     if (sensitivity === 'private' && row.sensitivity !== 'private') continue;
@@ -170,7 +183,7 @@ export function rememberedOf(text: string, attachments: readonly Attachment[]): 
  * turn's own text may remember less of them.
  * @returns null: no attachments are stored for it
  */
-export async function asItWasSaid(
+export async function restoreTurn(
   { ledger }: Pick<Deps, 'ledger'>,
   claim: InClaim,
   { at, text }: TurnRow,
@@ -178,11 +191,11 @@ export async function asItWasSaid(
   if (!text.includes('[')) return null;
   // Messages of one millisecond are told apart by their remembered texts.
   for (const attachments of await ledger.attachments.acceptedAt(claim, at)) {
-    const told = rememberedOf('', attachments);
-    const from = text.lastIndexOf(told);
-    if (from < 0) continue;
-    const before = text.slice(0, from).replace(/\n$/, '');
-    return { text: before + text.slice(from + told.length), attachments };
+    const rememberedLines = rememberedOf('', attachments);
+    const start = text.lastIndexOf(rememberedLines);
+    if (start < 0) continue;
+    const before = text.slice(0, start).replace(/\n$/, '');
+    return { text: before + text.slice(start + rememberedLines.length), attachments };
   }
   return null;
 }

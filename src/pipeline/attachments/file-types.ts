@@ -18,9 +18,9 @@ const textTypes = new RegExp(
   ].join('|'),
 );
 /** Types that do not tell the content; `document` is what a messenger calls every file. */
-const untellingTypes = new Set(['', 'document', 'application/octet-stream']);
+const genericTypes = new Set(['', 'document', 'application/octet-stream']);
 /** Endings of texts and of widely used programming languages. */
-const textEndings = new Set(
+const textExtensions = new Set(
   (
     'txt md markdown csv tsv log json jsonl yml yaml toml ini conf xml htm html css sql ' +
     'diff patch srt tex js jsx cjs mjs ts tsx cts mts py rb go rs java kt swift c h cc ' +
@@ -29,17 +29,17 @@ const textEndings = new Set(
 );
 
 /** Endings of the picture formats that svc reads. */
-const pictureEndings = new Set(['jpg', 'jpeg', 'png', 'gif']);
+const pictureExtensions = new Set(['jpg', 'jpeg', 'png', 'gif']);
 
 export function kindOfFile({ type, reference, file }: Media): FileKind {
   if (file === undefined) return 'unknown';
-  const plain = (type ?? '').toLowerCase().split(';', 1)[0]!.trim();
-  if (pictureTypes.has(plain)) return 'picture';
-  if (plain.startsWith('audio/')) return 'spoken';
-  const ending = /\.(\w+)$/.exec(reference)?.[1]?.toLowerCase() ?? '';
-  if (textTypes.test(plain) || textEndings.has(ending)) return 'text';
-  if (!untellingTypes.has(plain)) return 'unknown';
-  return pictureEndings.has(ending) ? 'picture' : 'untold';
+  const mimeType = (type ?? '').toLowerCase().split(';', 1)[0]!.trim();
+  if (pictureTypes.has(mimeType)) return 'picture';
+  if (mimeType.startsWith('audio/')) return 'spoken';
+  const extension = /\.(\w+)$/.exec(reference)?.[1]?.toLowerCase() ?? '';
+  if (textTypes.test(mimeType) || textExtensions.has(extension)) return 'text';
+  if (!genericTypes.has(mimeType)) return 'unknown';
+  return pictureExtensions.has(extension) ? 'picture' : 'untold';
 }
 
 /**
@@ -47,8 +47,9 @@ export function kindOfFile({ type, reference, file }: Media): FileKind {
  * @returns the text, or the beginning of a long one; null: it is no text, or in another encoding
  */
 export function textIn(bytes: Uint8Array): string | null {
-  const marked = markedIn(bytes);
-  const text = decode(bytes, marked ?? 'utf-8') ?? (marked === null ? westernIn(bytes) : null);
+  const encoding = encodingByMark(bytes);
+  const text =
+    decode(bytes, encoding ?? 'utf-8') ?? (encoding === null ? windows1252TextIn(bytes) : null);
   return text === null || text.includes('\0') ? null : keptReading(text, '\n');
 }
 
@@ -63,13 +64,13 @@ const controlCharacters = /[\p{Cc}--[\t\n\r\f]]/v;
 /** Hardly a Western European word has these; words of other scripts have them when misread. */
 const otherScript = /[À-ÖØ-öø-ÿ]{3}/;
 
-function westernIn(bytes: Uint8Array): string | null {
+function windows1252TextIn(bytes: Uint8Array): string | null {
   const text = decode(bytes, 'windows-1252');
   if (text === null || controlCharacters.test(text) || otherScript.test(text)) return null;
   return text;
 }
 
-function markedIn([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | null {
+function encodingByMark([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : null;
 }

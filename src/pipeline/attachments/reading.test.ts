@@ -12,7 +12,7 @@ import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { thinkOfAttachments } from './attachment-turn.ts';
+import { answerWithAttachments } from './attachment-turn.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { unreadSentences as say } from '../sentences.ts';
@@ -55,7 +55,7 @@ async function spokenAs(
   const spokenBytes = new ByteSemaphore(1024);
   const events = { attachmentUnread: () => {} };
   const deps = { ...systemClock, events, ledger: { attachments }, spokenBytes } as unknown as Deps;
-  await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
+  await answerWithAttachments(deps, route, { message } as InClaim, turn, turnContext);
   return handed;
 }
 
@@ -116,7 +116,7 @@ async function shownOf(
     addStep: () => {},
   } as unknown as PipelineTurnContext;
   const turn = { message, text: 'look', history: [] };
-  await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
+  await answerWithAttachments(deps, route, { message } as InClaim, turn, turnContext);
   return { shown: turns[0]!.attachments!, fetched };
 }
 

@@ -19,7 +19,7 @@ import { stoppedAfter, type Stop } from '../../lib/stop.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-types.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
-import { unreadSentences as say } from '../sentences.ts';
+import { unreadSentences } from '../sentences.ts';
 import { strictest } from '../../domain/sensitivity.ts';
 import type { Speech } from './speech/speech.ts';
 import type { Events } from '../../domain/event.ts';
@@ -36,10 +36,10 @@ const filesMax = 4;
 /** `stop` also comes at `endsAt`. */
 type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
 
-type ReadingDeps = Telling['deps'] & Pick<Deps, 'steady' | 'fileBytes' | 'spokenBytes'>;
+type ReadingDeps = ReportDeps['deps'] & Pick<Deps, 'steady' | 'fileBytes' | 'spokenBytes'>;
 
 /** The reading of one message's attachments. */
-type Reading = Telling & {
+type Reading = ReportDeps & {
   readonly deps: ReadingDeps;
   /** When the first of them was begun. */
   readonly since: SteadyTime;
@@ -65,11 +65,11 @@ export async function readAttachments(
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
   const since = deps.steady();
   const endsAt = earlier(turnContext.deadlineAt, later(since, readingMs));
-  const heardAt = hearingEndsAt(since, turnContext.deadlineAt);
-  return stoppedAfter(heardAt - since, turnContext.stop, (hearing) =>
+  const transcriptionEnd = transcriptionEndsAt(since, turnContext.deadlineAt);
+  return stoppedAfter(transcriptionEnd - since, turnContext.stop, (transcriptionStop) =>
     stoppedAfter(endsAt - since, turnContext.stop, (stop) => {
       const time = { stop, endsAt };
-      const hearingTime = { stop: hearing, endsAt: heardAt };
+      const hearingTime = { stop: transcriptionStop, endsAt: transcriptionEnd };
       return readAll({ deps, route, message, turnContext, since, time, hearingTime }, all);
     }),
   );
@@ -83,21 +83,21 @@ async function readAll(reading: Reading, all: readonly Media[]): Promise<readonl
     readUpTo(all.length, reading, of('unknown')),
   ]);
   const read = new Map(parts.flat());
-  const inOrder = asManyPictures(all.map((media) => [media, read.get(media)!] as const));
-  return inOrder.map(([media, timed]) => tellRead(reading, media, timed));
+  const inOrder = withoutSurplusPictures(all.map((media) => [media, read.get(media)!] as const));
+  return inOrder.map(([media, timed]) => reportRead(reading, media, timed));
 }
 
 type ReadMedia = readonly [Media, TimedRead];
 
 /** Drops surplus pictures: files of unknown type may turn out to be pictures. */
-function asManyPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
+function withoutSurplusPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
   let pictures = 0;
   return all.map(([media, read]) => {
     const isPicture = read.kind === 'read' && read.attachment.kind === 'picture';
     if (isPicture) pictures += 1;
     if (!isPicture || pictures <= picturesMax) return [media, read];
     const { startMs, ms } = read;
-    return [media, { ...notRead('picture', 'too_many', say.tooMany), startMs, ms }];
+    return [media, { ...notRead('picture', 'too_many', unreadSentences.tooMany), startMs, ms }];
   });
 }
 
@@ -116,7 +116,7 @@ async function readUpTo(
     places -= read.filter(({ kind }) => kind === 'read').length;
     tried.push(...read);
   }
-  return all.map((media, at) => [media, tried[at] ?? leftOut(reading, media)]);
+  return all.map((media, at) => [media, tried[at] ?? notTried(reading, media)]);
 }
 
 async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
@@ -126,8 +126,8 @@ async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
   return { ...read, startMs: beganAt - since, ms: deps.steady() - beganAt };
 }
 
-function leftOut({ deps, since }: Reading, media: Media): TimedRead {
-  const read = notRead(partOf[kindOfFile(media)], 'too_many', say.tooMany);
+function notTried({ deps, since }: Reading, media: Media): TimedRead {
+  const read = notRead(partOf[kindOfFile(media)], 'too_many', unreadSentences.tooMany);
   return { ...read, startMs: deps.steady() - since, ms: 0 };
 }
 
@@ -135,30 +135,38 @@ async function readOne(reading: Reading, media: Media): Promise<FileRead> {
   const kind = kindOfFile(media);
   const { file } = media;
   if (kind === 'unknown' || file === undefined) {
-    return notRead('other', 'unsupported', say.unknown(media));
+    return notRead('other', 'unsupported', unreadSentences.unknown(media));
   }
   const { speech } = reading.route;
   if (kind === 'spoken' && speech === undefined) {
-    return notRead('speech', 'not_listened', say.notListened);
+    return notRead('speech', 'not_listened', unreadSentences.notListened);
   }
   const bytesMax = bytesMaxOf[kind];
-  const larger = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
-  const tooLarge = notRead(partOf[kind], 'too_large', larger);
+  const tooLargeSentence =
+    kind === 'untold' ? unreadSentences.unknown(media) : unreadSentences.tooLarge(bytesMax);
+  const tooLarge = notRead(partOf[kind], 'too_large', tooLargeSentence);
   if ((media.bytes ?? 0) > bytesMax) return tooLarge;
   const isSpoken = kind === 'spoken';
   const { stop } = isSpoken ? reading.hearingTime : reading.time;
   const room = isSpoken ? reading.deps.spokenBytes : reading.deps.fileBytes;
-  const held = { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) };
+  const held = { bytes: media.bytes || bytesMax, whose: personOf(reading.message) };
   const read = await room.within(held, stop, async () => {
     const fetched = await fetch(reading, file, bytesMax, stop);
     if (fetched.kind === 'too_large') return tooLarge;
     if (fetched.kind === 'failed') {
-      const why = outOfTime(fetched.failure);
-      return failedToRead('download', why, isRefused(why) ? say.notHandedOut : say.notFetched);
+      const why = asTimeout(fetched.failure);
+      return failedToRead(
+        'download',
+        why,
+        isRefused(why) ? unreadSentences.notHandedOut : unreadSentences.notFetched,
+      );
     }
     return readBytes(reading, kind, media, fetched.bytes);
   });
-  return read ?? notRead('download', 'no_room', isSpoken ? say.notHeard : say.notFetched);
+  return (
+    read ??
+    notRead('download', 'no_room', isSpoken ? unreadSentences.notHeard : unreadSentences.notFetched)
+  );
 }
 
 /** Whether sending the file again would change nothing. */
@@ -167,7 +175,7 @@ function isRefused({ kind }: Failure): boolean {
 }
 
 /** The key by which files of several people take turns. */
-function whoseOf({ channel, sender }: Message): string {
+function personOf({ channel, sender }: Message): string {
   return `${channel} ${sender.id}`;
 }
 
@@ -189,7 +197,7 @@ async function readBytes(
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
-      if (text === null) return notRead('text', 'not_utf8', say.notUtf8);
+      if (text === null) return notRead('text', 'not_utf8', unreadSentences.notUtf8);
       return { kind: 'read', attachment: { kind, name, text } };
     }
     case 'untold': {
@@ -199,38 +207,43 @@ async function readBytes(
           reading,
           media,
           bytes,
-          notRead('other', 'unsupported', say.unknown(media)),
+          notRead('other', 'unsupported', unreadSentences.unknown(media)),
         );
       }
       return { kind: 'read', attachment: { kind: 'text', name, text } };
     }
     case 'spoken':
-      return hear(route.speech!, route, message, media, bytes, hearingTime);
+      return transcribeVoice(route.speech!, route, message, media, bytes, hearingTime);
     case 'picture':
-      return readPicture(reading, media, bytes, notRead('picture', 'broken', say.unknown(media)));
+      return readPicture(
+        reading,
+        media,
+        bytes,
+        notRead('picture', 'broken', unreadSentences.unknown(media)),
+      );
     default:
       return kind satisfies never;
   }
 }
 
-/** @param none the result if it is no picture */
+/** @param otherwise the result if it is no picture */
 async function readPicture(
   { route, message, time }: Reading,
   { reference: name }: Media,
   bytes: Uint8Array,
-  none: FileRead,
+  otherwise: FileRead,
 ): Promise<FileRead> {
-  const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
+  const remade = await route.pictures?.remake(bytes, personOf(message), time.stop);
   switch (remade?.kind) {
     case 'remade':
       return { kind: 'read', attachment: { kind: 'picture', name, picture: remade.picture } };
     case 'stopped':
-      return failedToRead('picture', failure('timeout'), say.notFetched);
+      return failedToRead('picture', failure('timeout'), unreadSentences.notFetched);
     case 'too_large':
-      return notRead('picture', 'too_costly', say.tooManyPixels);
+      return notRead('picture', 'too_costly', unreadSentences.tooManyPixels);
     case 'unknown':
     case undefined:
-      return none;
+      return otherwise;
     default:
       return remade satisfies never;
   }
@@ -246,15 +259,15 @@ function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop):
 // Transcribes a voice message by the speech server of its channel.
 
 /** The share of a turn's remaining time; the brain needs the rest for its answer. */
-const hearingShare = 0.5;
+const transcriptionShare = 0.5;
 
 /** Until when attachments of a message may be transcribed. */
-function hearingEndsAt(now: SteadyTime, deadlineAt: SteadyTime): SteadyTime {
-  return later(now, Math.max(0, (deadlineAt - now) * hearingShare));
+function transcriptionEndsAt(now: SteadyTime, deadlineAt: SteadyTime): SteadyTime {
+  return later(now, Math.max(0, (deadlineAt - now) * transcriptionShare));
 }
 
 /** @param stop also comes at `endsAt` */
-async function hear(
+async function transcribeVoice(
   speech: Speech,
   { brain }: Pick<ActiveRoute, 'brain'>,
   { sensitivity }: Pick<Message, 'sensitivity'>,
@@ -269,22 +282,24 @@ async function hear(
     sensitivity: strictest(sensitivity, brain.sensitivity),
     deadlineAt: endsAt,
   };
-  const heard = await withTries(stop, () => speech.transcribe(spoken, stop));
-  if (heard.kind === 'heard') {
-    return { kind: 'read', attachment: { kind: 'spoken', name, text: heard.text } };
+  const transcript = await withTries(stop, () => speech.transcribe(spoken, stop));
+  if (transcript.kind === 'heard') {
+    return { kind: 'read', attachment: { kind: 'spoken', name, text: transcript.text } };
   }
-  const why = sentenceOf(heard.failure.kind);
-  return failedToRead('speech', outOfTime(heard.failure), why);
+  const why = sentenceOf(transcript.failure.kind);
+  return failedToRead('speech', asTimeout(transcript.failure), why);
 }
 
 /** Unless the turn itself was stopped, only the time limit cancels. */
-function outOfTime(why: Failure): Failure {
+function asTimeout(why: Failure): Failure {
   return why.kind === 'cancelled' ? failure('timeout') : why;
 }
 
 function sentenceOf(kind: FailureKind): string {
-  if (kind === 'empty_answer') return say.notUnderstood;
-  return kind === 'timeout' || kind === 'cancelled' ? say.notInTime : say.notHeard;
+  if (kind === 'empty_answer') return unreadSentences.notUnderstood;
+  return kind === 'timeout' || kind === 'cancelled'
+    ? unreadSentences.notInTime
+    : unreadSentences.notHeard;
 }
 
 // The result of reading one file, and its report.
@@ -321,15 +336,15 @@ const partOf: Readonly<Record<FileKind, ReadingPart>> = {
  */
 type TimedRead = FileRead & { readonly startMs: number; readonly ms: number };
 
-type Telling = {
+type ReportDeps = {
   readonly deps: { readonly events: Pick<Events, 'attachmentUnread'> };
   readonly message: Message;
   readonly turnContext: Pick<PipelineTurnContext, 'stop' | 'addStep'>;
 };
 
 /** Reports to the operator and the trace. A stopped turn reads again, and reports then. */
-function tellRead(
-  { deps, message: { channel }, turnContext }: Telling,
+function reportRead(
+  { deps, message: { channel }, turnContext }: ReportDeps,
   { reference: name }: Media,
   { startMs, ms, ...read }: TimedRead,
 ): Attachment {
@@ -347,7 +362,7 @@ function tellRead(
 }
 
 const triesMax = 3;
-const againMs = 500;
+const retryPauseMs = 500;
 
 /** Retries temporary failures until it is stopped. */
 async function withTries<End extends { readonly kind: string; readonly failure?: Failure }>(
@@ -357,6 +372,6 @@ async function withTries<End extends { readonly kind: string; readonly failure?:
   for (let tries = 1; ; tries++) {
     const end = await act();
     if (end.failure?.retryable !== true || tries === triesMax || stop.stopped) return end;
-    await pause(againMs * tries, stop.signal);
+    await pause(retryPauseMs * tries, stop.signal);
   }
 }

@@ -45,13 +45,13 @@ export type Change = {
   readonly undo: () => void;
 };
 
-export class KeptPairings {
+export class StoredPairings {
   readonly #ledger: Pick<Ledger, 'cursor'>;
   readonly #type: string;
   #state: PairingState | null = null;
   /** The cursor's value after all requested writes, as far as this process knows. */
   #expected: string | null = null;
-  #doubted = false;
+  #isStale = false;
   /** Counts the changes made here, and each call of `doubt`. */
   #changes = 0;
   #reading: Promise<boolean> | null = null;
@@ -71,12 +71,12 @@ export class KeptPairings {
    */
   async load(): Promise<void> {
     if (this.#state === null) await this.#read();
-    if (this.#doubted) await this.readAgain();
+    if (this.#isStale) await this.readAgain();
   }
 
   /** The copy in memory, or the one being read, may be stale. */
-  doubt(): void {
-    this.#doubted = true;
+  invalidate(): void {
+    this.#isStale = true;
     this.#changes++;
   }
 
@@ -93,7 +93,7 @@ export class KeptPairings {
    * Replaces the state, in memory at once.
    * @param without removes this change, and no other, from a state
    */
-  become(state: PairingState, without: (state: PairingState) => PairingState): Change {
+  replaceState(state: PairingState, without: (state: PairingState) => PairingState): Change {
     const [before, expected] = [this.state, this.#expected];
     const value = JSON.stringify(state);
     this.#set(state, value);
@@ -101,7 +101,7 @@ export class KeptPairings {
       const now = this.state;
       const isLast = this.#expected === value;
       this.#set(now === state ? before : without(now), isLast ? expected : this.#expected);
-      this.doubt();
+      this.invalidate();
     };
     return {
       move: { channel: this.#type as ChannelKey, name: cursorName, value, expected },
@@ -116,21 +116,21 @@ export class KeptPairings {
   }
 
   #read(): Promise<boolean> {
-    this.#reading ??= this.#readNow().finally(() => (this.#reading = null));
+    this.#reading ??= this.#readCursor().finally(() => (this.#reading = null));
     return this.#reading;
   }
 
-  async #readNow(): Promise<boolean> {
+  async #readCursor(): Promise<boolean> {
     const changes = this.#changes;
-    const kept = await readCursor(this.#ledger, this.#type);
+    const stored = await readCursor(this.#ledger, this.#type);
     if (this.#changes !== changes) {
       // For a first read this is better than nothing, and stays marked as stale.
-      if (this.#state === null) this.#set(stateOf(kept), kept);
+      if (this.#state === null) this.#set(stateOf(stored), stored);
       return false;
     }
-    const isKnown = this.#state !== null && !this.#doubted && kept === this.#expected;
-    if (!isKnown) this.#set(stateOf(kept), kept);
-    this.#doubted = false;
+    const isKnown = this.#state !== null && !this.#isStale && stored === this.#expected;
+    if (!isKnown) this.#set(stateOf(stored), stored);
+    this.#isStale = false;
     return true;
   }
 }
@@ -147,6 +147,6 @@ function readCursor(ledger: Pick<Ledger, 'cursor'>, type: string): Promise<strin
   return ledger.cursor(type as ChannelKey, cursorName);
 }
 
-function stateOf(kept: string | null): PairingState {
-  return kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as PairingState);
+function stateOf(stored: string | null): PairingState {
+  return stored === null ? { admitted: [], asking: [] } : (JSON.parse(stored) as PairingState);
 }

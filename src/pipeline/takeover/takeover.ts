@@ -35,23 +35,23 @@ export async function answerAsOperator(
   { text, upTo }: HandWritten,
 ): Promise<TakeoverResult> {
   if (route === undefined) return { kind: 'not_served' };
-  const ended: TakeoverMessage[] = [];
+  const answeredMessages: TakeoverMessage[] = [];
   const open = await openIn(deps.ledger, where, deps.now());
-  const answered = await deps.ledger.byHand.answer(where, upTo, (one, isLast) => {
-    ended.push(one);
-    const shown = ended.findLast(({ message }) => message.preview !== undefined);
+  const result = await deps.ledger.byHand.answer(where, upTo, (one, isLast) => {
+    answeredMessages.push(one);
+    const lastShown = answeredMessages.findLast(({ message }) => message.preview !== undefined);
     const effects = isLast
-      ? lastEffects(deps, route, one, text, shown?.message.preview)
-      : passedOver(deps, route, one, upTo);
-    return asOwn(one, open, effects);
+      ? lastEffects(deps, route, one, text, lastShown?.message.preview)
+      : earlierEffects(deps, route, one, upTo);
+    return withoutOwnMessage(one, open, effects);
   });
-  if (answered.kind !== 'answered') return answered;
-  for (const { message } of ended) {
+  if (result.kind !== 'answered') return result;
+  for (const { message } of answeredMessages) {
     const { channel, id, acceptedAt } = message;
     const ms = Math.max(0, deps.now() - acceptedAt);
     deps.events.answeredByOperator({ channel, id, brain: route.brain.name, ms });
   }
-  return answered;
+  return result;
 }
 
 /**
@@ -70,10 +70,10 @@ function lastEffects(
   const { message, memory, poison } = one;
   const now = deps.now();
   const { move } = decideSession(message, memory, commandsOn(deps, route, message));
-  const decision = { move, act: { kind: 'think', text: message.text } } as const;
-  const seen = move === null ? memory.turns : [];
+  const decision = { move, intent: { kind: 'think', text: message.text } } as const;
+  const visibleTurns = move === null ? memory.turns : [];
   // The operator sees the whole conversation, so the answer may repeat private text.
-  const labels = seen.map(({ sensitivity }) => sensitivity);
+  const labels = visibleTurns.map(({ sensitivity }) => sensitivity);
   const turnContext = bareContext(
     strictest(message.sensitivity, route.brain.sensitivity, ...labels),
     [
@@ -93,7 +93,7 @@ function lastEffects(
 }
 
 /** For svc's own message: no person wrote it, and no call runs after it. */
-function asOwn(
+function withoutOwnMessage(
   { message: { approval, welcome } }: TakeoverMessage,
   open: ReadonlySet<ApprovalId>,
   effects: Effects,
@@ -109,7 +109,7 @@ function asOwn(
  * The effects of an earlier message: it is remembered without a reply, and its trace names the
  * message that has the reply.
  */
-function passedOver(
+function earlierEffects(
   deps: Deps,
   route: ActiveRoute,
   one: TakeoverMessage,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { turned } from './picture-thread.ts';
+import { orient } from './picture-thread.ts';
 import type { Orientation } from './size.ts';
 
 /** As the Exif standard shows it: the visible picture has two columns and three rows. */
@@ -26,7 +26,7 @@ for (const [orientation, rows] of Object.entries(lying)) {
         .split('')
         .flatMap((name) => [name.charCodeAt(0), 0, 0, 255]),
     );
-    const made = turned({ width, height, data }, Number(orientation) as Orientation);
+    const made = orient({ width, height, data }, Number(orientation) as Orientation);
     const names = Array.from({ length: 6 }, (_, at) => String.fromCharCode(made.data[at * 4]!));
     assert.deepEqual([made.width, made.height], [2, 3]);
     assert.equal(names.join(''), shown.join(''));

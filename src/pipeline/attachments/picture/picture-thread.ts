@@ -54,7 +54,7 @@ function checkedJpeg(bytes: Buffer): Buffer {
       scans.add(segment);
       at = endOfScan(bytes, at);
     }
-    if (isShown(name, segment, scans)) kept.push(bytes.subarray(start, at));
+    if (isNeeded(name, segment, scans)) kept.push(bytes.subarray(start, at));
   }
   return Buffer.concat([...kept, Buffer.from([0xff, marker.end])]);
 }
@@ -68,7 +68,7 @@ function markerFrom(bytes: Buffer, from: number): number {
 }
 
 /** Whether the decoder needs the segment. */
-function isShown(name: number, segment: Buffer, scans: Scans): boolean {
+function isNeeded(name: number, segment: Buffer, scans: Scans): boolean {
   switch (name) {
     case marker.scan:
       return true;
@@ -77,7 +77,7 @@ function isShown(name: number, segment: Buffer, scans: Scans): boolean {
     case marker.huffman:
       return holdsTables(segment, (at) => 17 + sum(segment.subarray(at + 1, at + 17)));
     case marker.interval:
-      return isOf(2, segment);
+      return checkLength(2, segment);
     case marker.adobe:
       return segment.length <= 64;
     default:
@@ -88,7 +88,7 @@ function isShown(name: number, segment: Buffer, scans: Scans): boolean {
 }
 
 /** Checks a length, so that a decoder that ignores the length field ends in the same place. */
-function isOf(length: number, segment: Buffer): boolean {
+function checkLength(length: number, segment: Buffer): boolean {
   if (segment.length !== length) throw new Error('a segment of another length');
   return true;
 }
@@ -96,7 +96,7 @@ function isOf(length: number, segment: Buffer): boolean {
 function holdsTables(segment: Buffer, lengthAt: (at: number) => number): boolean {
   let at = 0;
   while (at < segment.length) at += lengthAt(at);
-  return isOf(at, segment);
+  return checkLength(at, segment);
 }
 
 const sum = (all: Uint8Array): number => all.reduce((total, one) => total + one, 0);
@@ -119,20 +119,20 @@ class Scans {
   begin(frame: Buffer, isProgressive: boolean): void {
     const components = frame[5] ?? 0;
     if (components > componentsMax || this.#isProgressive !== null) throw new Error('frames');
-    isOf(6 + 3 * components, frame);
+    checkLength(6 + 3 * components, frame);
     this.#isProgressive = isProgressive;
   }
 
   add(scan: Buffer): void {
     const components = scan[0] ?? 0;
-    isOf(4 + 2 * components, scan);
+    checkLength(4 + 2 * components, scan);
     const [first, last] = scan.subarray(-3);
     const coefficients = this.#isProgressive === true ? Math.max(1, last! - first! + 1) : 64;
-    for (let at = 0; at < components; at++) this.#goOver(scan[1 + 2 * at]!, coefficients);
+    for (let at = 0; at < components; at++) this.#countPass(scan[1 + 2 * at]!, coefficients);
     if (++this.#count > scansMax) throw new Error('too many scans');
   }
 
-  #goOver(component: number, coefficients: number): void {
+  #countPass(component: number, coefficients: number): void {
     const all = (this.#coefficients.get(component) ?? 0) + coefficients;
     if (all > coefficientsMax) throw new Error('too many scans of one component');
     this.#coefficients.set(component, all);
@@ -143,7 +143,7 @@ class Scans {
 type Bitmap = { readonly width: number; readonly height: number; readonly data: Uint8Array };
 
 /** Scales down until the longer side fits; each new pixel is the mean of the pixels it replaces. */
-function fitted(bitmap: Bitmap, sideMax: number): Bitmap {
+function scaleDown(bitmap: Bitmap, sideMax: number): Bitmap {
   const scale = sideMax / Math.max(bitmap.width, bitmap.height);
   if (scale >= 1) return bitmap;
   const width = Math.max(1, Math.round(bitmap.width * scale));
@@ -199,7 +199,7 @@ function onWhite({ width, height, data }: Bitmap): Bitmap {
 }
 
 /** The picture as a person should see it. */
-export function turned(bitmap: Bitmap, orientation: Orientation): Bitmap {
+export function orient(bitmap: Bitmap, orientation: Orientation): Bitmap {
   if (orientation === 1) return bitmap;
   const isSwapped = orientation >= 5;
   const { width: from, height: lines } = bitmap;
@@ -241,7 +241,7 @@ function placeOf(x: number, y: number, turns: number, width: number, height: num
  * only one; the decoder skips the other chunks.
  */
 const paletteBytesMax = 3 * 256;
-const single: ReadonlySet<number> = new Set(['IHDR', 'PLTE', 'tRNS', 'gAMA'].map(nameOf));
+const onceOnly: ReadonlySet<number> = new Set(['IHDR', 'PLTE', 'tRNS', 'gAMA'].map(nameOf));
 
 /** @throws if a chunk stands twice that may not, or the data is more than the header says */
 export function checkPng(bytes: Buffer): void {
@@ -253,7 +253,7 @@ export function checkPng(bytes: Buffer): void {
   for (let at = 8; at + 12 <= bytes.length;) {
     const [length, name] = [view.getUint32(at), view.getUint32(at + 4)];
     if (name === nameOf('IDAT')) data.push(bytes.subarray(at + 8, at + 8 + length));
-    else if (single.has(name) && seen.has(name)) throw new Error('a chunk that stands twice');
+    else if (onceOnly.has(name) && seen.has(name)) throw new Error('a chunk that stands twice');
     else if (name === nameOf('PLTE') && length > paletteBytesMax) throw new Error('many colours');
     seen.add(name);
     at += 12 + length;
@@ -320,8 +320,8 @@ const quality = 85;
 
 /** The picture is turned as its file says; all other metadata is lost. */
 function remake(bytes: Buffer): Uint8Array<ArrayBuffer> {
-  const looked = turned(fitted(decode(bytes), pictureThreadSideMax), orientationIn(bytes));
-  const { data } = jpeg.encode(onWhite(looked), quality);
+  const oriented = orient(scaleDown(decode(bytes), pictureThreadSideMax), orientationIn(bytes));
+  const { data } = jpeg.encode(onWhite(oriented), quality);
   return new Uint8Array(data);
 }
 

@@ -37,7 +37,7 @@ export function createPictures(
   return new Remaker(deadlines, { ...remakerLimits, ...limits });
 }
 
-type Asked = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) => void };
+type QueuedPicture = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) => void };
 
 const stopped: Remade = { kind: 'stopped' };
 
@@ -49,8 +49,8 @@ const stopped: Remade = { kind: 'stopped' };
 class Remaker implements Pictures {
   readonly #deadlines: Deadlines;
   readonly #limits: RemakerLimits;
-  readonly #waiting = new FairQueue<Asked>();
-  #asked: Asked | null = null;
+  readonly #waiting = new FairQueue<QueuedPicture>();
+  #current: QueuedPicture | null = null;
   #worker: Worker | null = null;
   #deadline: Deadline | null = null;
   #closed = false;
@@ -66,12 +66,12 @@ class Remaker implements Pictures {
     if (size.heldBytes > this.#limits.heldBytesMax) return { kind: 'too_large' };
     if (this.#closed || stop.stopped) return stopped;
     const { promise, resolve } = Promise.withResolvers<Remade>();
-    const asked = { bytes, resolve };
-    const leave = (): void => this.#leave(whose, asked);
-    stop.listen(leave);
-    this.#waiting.push(whose, asked);
-    if (this.#asked === null) this.#next();
-    return promise.finally(() => stop.unlisten(leave));
+    const queued = { bytes, resolve };
+    const cancel = (): void => this.#cancel(whose, queued);
+    stop.listen(cancel);
+    this.#waiting.push(whose, queued);
+    if (this.#current === null) this.#next();
+    return promise.finally(() => stop.unlisten(cancel));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -79,29 +79,29 @@ class Remaker implements Pictures {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       next.resolve(stopped);
     }
-    await this.#lose(stopped);
+    await this.#abandon(stopped);
   }
 
-  #leave(whose: string, asked: Asked): void {
-    if (this.#asked === asked) return void this.#lose(stopped);
-    this.#waiting.delete(whose, asked);
-    asked.resolve(stopped);
+  #cancel(whose: string, queued: QueuedPicture): void {
+    if (this.#current === queued) return void this.#abandon(stopped);
+    this.#waiting.delete(whose, queued);
+    queued.resolve(stopped);
   }
 
   #next(): void {
     this.#deadline?.cancel();
-    this.#asked = this.#waiting.shift() ?? null;
-    if (this.#asked === null) {
+    this.#current = this.#waiting.shift() ?? null;
+    if (this.#current === null) {
       this.#worker?.unref();
-      this.#deadline = this.#deadlines.after(this.#limits.restMs, () => void this.#end());
+      this.#deadline = this.#deadlines.after(this.#limits.restMs, () => void this.#stopThread());
       return;
     }
     this.#worker ??= this.#start();
     this.#worker.ref();
-    const { bytes } = this.#asked;
+    const { bytes } = this.#current;
     this.#worker.postMessage({ bytes } satisfies ToPictureThread);
     this.#deadline = this.#deadlines.after(this.#limits.remakeMs, () => {
-      void this.#lose({ kind: 'too_large' });
+      void this.#abandon({ kind: 'too_large' });
     });
   }
 
@@ -110,7 +110,7 @@ class Remaker implements Pictures {
     const resourceLimits = { maxOldGenerationSizeMb: this.#limits.heapMbMax };
     const worker = startThread(new URL(file, import.meta.url), { resourceLimits });
     const died = (): void => {
-      if (this.#worker === worker) void this.#lose({ kind: 'unknown' });
+      if (this.#worker === worker) void this.#abandon({ kind: 'unknown' });
     };
     worker.on('error', died);
     worker.on('exit', died);
@@ -127,19 +127,19 @@ class Remaker implements Pictures {
   }
 
   #settle(remade: Remade): void {
-    const asked = this.#asked;
-    this.#asked = null;
-    asked?.resolve(remade);
+    const queued = this.#current;
+    this.#current = null;
+    queued?.resolve(remade);
   }
 
-  async #lose(remade: Remade): Promise<void> {
-    const ended = this.#end();
+  async #abandon(remade: Remade): Promise<void> {
+    const ended = this.#stopThread();
     this.#settle(remade);
     if (!this.#closed) this.#next();
     await ended;
   }
 
-  async #end(): Promise<void> {
+  async #stopThread(): Promise<void> {
     this.#deadline?.cancel();
     const worker = this.#worker;
     this.#worker = null;

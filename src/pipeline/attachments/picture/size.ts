@@ -9,8 +9,8 @@ export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 export function orientationOf(jpeg: Uint8Array): Orientation {
   const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength);
   try {
-    const tiff = tiffIn(view);
-    return tiff === null ? 1 : tagIn(view, tiff);
+    const tiff = tiffStart(view);
+    return tiff === null ? 1 : orientationAt(view, tiff);
   } catch {
     // The file ends too early.
     return 1;
@@ -23,7 +23,7 @@ const exifName = 0x45786966;
 const orientationTag = 0x0112;
 
 /** The place where the TIFF header begins. */
-function tiffIn(view: DataView): number | null {
+function tiffStart(view: DataView): number | null {
   for (let at = 2; at + 10 <= view.byteLength; at += 2 + view.getUint16(at + 2)) {
     const marker = view.getUint16(at);
     if (marker === startOfScan || marker >>> 8 !== 0xff) return null;
@@ -32,7 +32,7 @@ function tiffIn(view: DataView): number | null {
   return null;
 }
 
-function tagIn(view: DataView, tiff: number): Orientation {
+function orientationAt(view: DataView, tiff: number): Orientation {
   const little = view.getUint16(tiff) === 0x4949;
   const directory = tiff + view.getUint32(tiff + 4, little);
   const entries = Math.min(view.getUint16(directory, little), 512);
@@ -64,7 +64,7 @@ export type PictureSize = {
 export function sizeOf(bytes: Uint8Array): PictureSize | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
-    const size = read(view);
+    const size = readSize(view);
     return size !== null && size.width > 0 && size.height > 0 ? size : null;
   } catch {
     // The file ends too early.
@@ -72,7 +72,7 @@ export function sizeOf(bytes: Uint8Array): PictureSize | null {
   }
 }
 
-function read(view: DataView): PictureSize | null {
+function readSize(view: DataView): PictureSize | null {
   const first = view.getUint32(0);
   if (first === 0x89504e47) return sizeOfPng(view);
   if (first === 0x47494638) return sizeOfGif(view);

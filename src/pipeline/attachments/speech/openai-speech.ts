@@ -21,7 +21,7 @@ export type SpeechOptions = {
 
 const answerBytesMax = 1024 * 1024;
 /** Servers refuse audio that is shorter than a tenth of a second. */
-const lookedWithMs = 250;
+const probeMs = 250;
 
 export function createSpeech(options: SpeechOptions): Speech {
   return new OpenaiSpeech(options);
@@ -39,7 +39,7 @@ class OpenaiSpeech implements Speech {
   }
 
   async look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Failure | null> {
-    const recording = { bytes: silence(lookedWithMs), type: 'audio/wav', name: 'silence.wav' };
+    const recording = { bytes: silence(probeMs), type: 'audio/wav', name: 'silence.wav' };
     const answer = await this.#send({ ...recording, sensitivity, deadlineAt });
     if (answer.kind === 'heard' || answer.failure.kind === 'empty_answer') return null;
     return answer.failure;
