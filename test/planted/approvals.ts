@@ -138,7 +138,7 @@ export const approvals: readonly Fault[] = [
   {
     name: 'An approved call that had begun when svc was killed runs a second time.',
     file: 'src/brains/tools/governance.ts',
-    find: "return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };",
+    find: "return { text: notRepeated, outcome: 'unknown', rule, earlierKey: logged.key };",
     replace: 'break;',
     seenBy: ['test/chaos/approvals.ts'],
   },

@@ -22,10 +22,10 @@ const textTypes = [
 export function textKindOf(headers: IncomingHttpHeaders): TextKind | null {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') return null;
-  const given = headers['content-type'] ?? 'text/plain';
-  const type = given.split(';', 1)[0]!.trim().toLowerCase();
+  const contentType = headers['content-type'] ?? 'text/plain';
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
   if (!textTypes.some((known) => known.test(type))) return null;
-  const charset = /;\s{0,9}charset\s{0,9}=\s{0,9}"?([\w.:-]{1,40})/i.exec(given)?.[1] ?? null;
+  const charset = /;\s{0,9}charset\s{0,9}=\s{0,9}"?([\w.:-]{1,40})/i.exec(contentType)?.[1] ?? null;
   return { type, page: type === 'text/html' || type === 'application/xhtml+xml', charset };
 }
 
@@ -61,10 +61,10 @@ async function pageText(page: string, bytesMax: number): Promise<string> {
 }
 
 function decoderFor({ charset, page }: TextKind, bytes: Buffer): TextDecoder | null {
-  const said = charset ?? (page ? charsetInPage(bytes) : null) ?? 'utf-8';
+  const encodingName = charset ?? (page ? charsetInPage(bytes) : null) ?? 'utf-8';
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   try {
-    return new TextDecoder(marked ? 'utf-8' : said);
+    return new TextDecoder(marked ? 'utf-8' : encodingName);
   } catch {
     return null;
   }

@@ -52,11 +52,11 @@ export async function sendCaged(
   deps: NetworkDeps,
   { signal, sensitivity }: ToolSurroundings,
 ): Promise<CagedAnswer> {
-  const asked = cage.admit(request.address, request.base, sensitivity);
-  const admission = await unlessEnded(asked, request.deadlineAt, deps.deadlines, signal);
+  const admitting = cage.admit(request.address, request.base, sensitivity);
+  const admission = await unlessEnded(admitting, request.deadlineAt, deps.deadlines, signal);
   if (admission.kind === 'refused') return admission;
   if (admission.kind !== 'admitted') return unsent(admission.text);
-  let last: CagedAnswer = unsent('It has no address.');
+  let lastFailure: CagedAnswer = unsent('It has no address.');
   for (const address of admission.addresses.slice(0, triesMax)) {
     const connectDeadlineAt = later(deps.steady(), connectMs);
     const pinned = { ...request, url: admission.url, address, connectDeadlineAt };
@@ -64,11 +64,11 @@ export async function sendCaged(
     const result = await sendPinned({ ...pinned, headers }, deps.deadlines, signal);
     if (result.kind === 'answer') return { ...result, url: admission.url };
     const { sent, status } = result;
-    last = { kind: 'failed', text: faultText(result), sent, status };
-    const another = result.fault === 'connect_failed' || result.fault === 'connect_timeout';
-    if (!another || deps.steady() >= request.deadlineAt) return last;
+    lastFailure = { kind: 'failed', text: faultText(result), sent, status };
+    const canTryNext = result.fault === 'connect_failed' || result.fault === 'connect_timeout';
+    if (!canTryNext || deps.steady() >= request.deadlineAt) return lastFailure;
   }
-  return last;
+  return lastFailure;
 }
 
 const unsent = (text: string): CagedAnswer => ({ kind: 'failed', text, sent: false, status: null });
@@ -92,10 +92,10 @@ async function unlessEnded(
     signal.addEventListener('abort', cancel);
     if (signal.aborted) cancel();
   });
-  const first = await Promise.race([admission, ended]);
+  const result = await Promise.race([admission, ended]);
   deadline?.cancel();
   signal.removeEventListener('abort', cancel!);
-  return first;
+  return result;
 }
 
 const texts = {
@@ -177,20 +177,21 @@ export function createHostCage(
       if (addresses === null) {
         return { kind: 'unresolved', text: `The name ${host} could not be resolved.` };
       }
-      const naming = entries.filter((entry) => entry.port === port);
+      const entriesWithPort = entries.filter((entry) => entry.port === port);
       for (const one of addresses) {
-        const refusal = judge(one, port, entries, sensitivity);
+        const refusal = judgeAddress(one, port, entries, sensitivity);
         if (refusal !== null) return refusal;
         if (!(await reserved.holds({ host, address: one, port }))) continue;
-        const isNamed = lists(naming, host, port);
-        if (!isNamed || judge(one, port, naming, sensitivity) !== null) return notNamed;
+        const isNamed = lists(entriesWithPort, host, port);
+        if (!isNamed || judgeAddress(one, port, entriesWithPort, sensitivity) !== null)
+          return portNotNamed;
       }
       return { kind: 'admitted', url, addresses };
     },
   };
 }
 
-const notNamed: Refusal = {
+const portNotNamed: Refusal = {
   kind: 'refused',
   rule: 'address_reserved',
   text:
@@ -199,17 +200,17 @@ const notNamed: Refusal = {
 };
 
 /** The cage in a few words. */
-export function hostsInWords(allowHosts: readonly string[]): string {
+export function hostCountText(allowHosts: readonly string[]): string {
   return allowHosts.length === 1 ? '1 host' : `${allowHosts.length} hosts`;
 }
 
-const toldMax = 20;
+const hostsShownMax = 20;
 
 /** For a tool's description: without it a model can only guess the hosts. */
 export function hostsForModel(allowHosts: readonly string[]): string {
-  const more = allowHosts.length - toldMax;
-  const told = allowHosts.slice(0, toldMax).join(', ');
-  return `Hosts that can be reached: ${told}${more > 0 ? `, and ${more} more` : ''}.`;
+  const more = allowHosts.length - hostsShownMax;
+  const shown = allowHosts.slice(0, hostsShownMax).join(', ');
+  return `Hosts that can be reached: ${shown}${more > 0 ? `, and ${more} more` : ''}.`;
 }
 
 /** Parses an address once: the checks and the request both use parts of this URL. */
@@ -255,13 +256,13 @@ function portOf({ port, protocol }: URL): number {
 
 /** Uses the same parser as for addresses, so that two spellings of a host are equal. */
 function entryOf(text: string): Entry | null {
-  const found = /^(?:\[([^[\]]+)\]|([^:[\]/?#@\\]+))(?::(\d{1,5}))?$/.exec(text);
-  const bare = found === null && isIP(text) === 6 ? text : null;
-  const six = bare ?? found?.[1];
-  const url = URL.parse(`http://${six === undefined ? found?.[2] : `[${six}]`}/`);
-  if (url === null || (found === null && bare === null)) return null;
+  const match = /^(?:\[([^[\]]+)\]|([^:[\]/?#@\\]+))(?::(\d{1,5}))?$/.exec(text);
+  const bareIpv6 = match === null && isIP(text) === 6 ? text : null;
+  const ipv6 = bareIpv6 ?? match?.[1];
+  const url = URL.parse(`http://${ipv6 === undefined ? match?.[2] : `[${ipv6}]`}/`);
+  if (url === null || (match === null && bareIpv6 === null)) return null;
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
-  const port = found?.[3];
+  const port = match?.[3];
   return { host: hostOf(url), port: port === undefined ? null : Number(port) };
 }
 
@@ -283,7 +284,7 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
  * stay out of them, unless the operator listed that address, or `localhost` for this machine. A
  * listed name is not enough: its owner decides where it leads.
  */
-function judge(
+function judgeAddress(
   address: string,
   port: number,
   entries: readonly Entry[],
@@ -309,7 +310,7 @@ function judge(
 /** `host`: a name, or an address without brackets. */
 type ServerPlace = { readonly host: string; readonly port: number };
 
-type Known = ServerPlace & {
+type KnownServer = ServerPlace & {
   /** Other servers may have the same public addresses. */
   readonly isShared: boolean;
 };
@@ -317,15 +318,15 @@ type Known = ServerPlace & {
 export class OwnPlaces implements ReservedPlaces {
   readonly #listeners: Pick<Listeners, 'places'>;
   readonly #resolve: Resolve;
-  readonly #servers: readonly Known[];
+  readonly #servers: readonly KnownServer[];
   /** One list for all copies that `withServers` makes. */
-  readonly #databases: Known[];
+  readonly #databases: KnownServer[];
 
   constructor(
     listeners: Pick<Listeners, 'places'>,
     resolve: Resolve,
-    servers: readonly Known[] = [],
-    databases: Known[] = [],
+    servers: readonly KnownServer[] = [],
+    databases: KnownServer[] = [],
   ) {
     this.#listeners = listeners;
     this.#resolve = resolve;
@@ -351,7 +352,7 @@ export class OwnPlaces implements ReservedPlaces {
   }
 
   async holds(place: Place): Promise<boolean> {
-    if (this.#listeners.places.some((bound) => leadsTo(place, bound))) return true;
+    if (this.#listeners.places.some((bound) => isListenedAt(place, bound))) return true;
     for (const known of [...this.#servers, ...this.#databases]) {
       if (known.port === place.port && (await this.#isAt(place, known))) return true;
     }
@@ -363,25 +364,25 @@ export class OwnPlaces implements ReservedPlaces {
    * address with others, so there only the name decides. A name that cannot be resolved now may
    * lead anywhere.
    */
-  async #isAt({ host, address }: Place, { host: name, isShared }: Known): Promise<boolean> {
+  async #isAt({ host, address }: Place, { host: name, isShared }: KnownServer): Promise<boolean> {
     if (host === name) return true;
     const isOwn = isOwnAddress(address);
     const isPublic = !isOwn && rangeOf(address) === 'public';
     if (isPublic && isShared) return false;
-    const found = isIP(name) === 0 ? await this.#resolve(name).catch(() => null) : [name];
-    if (found === null) return !isPublic;
+    const addresses = isIP(name) === 0 ? await this.#resolve(name).catch(() => null) : [name];
+    if (addresses === null) return !isPublic;
     const plain = plainAddress(address);
-    return found.some((one) => plainAddress(one) === plain || (isOwn && isOwnAddress(one)));
+    return addresses.some((one) => plainAddress(one) === plain || (isOwn && isOwnAddress(one)));
   }
 }
 
-function leadsTo({ address, port }: Place, bound: BoundPlace): boolean {
+function isListenedAt({ address, port }: Place, bound: BoundPlace): boolean {
   if (port !== bound.port || !isOwnAddress(address)) return false;
   if (isUnspecified(bound.address) || isUnspecified(address)) return true;
   return plainAddress(address) === plainAddress(bound.address);
 }
 
-function placeOfUrl(text: string): Known | null {
+function placeOfUrl(text: string): KnownServer | null {
   const url = URL.parse(text);
   if (url === null) return null;
   const host = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');

@@ -89,67 +89,70 @@ class GovernedToolbox implements Toolbox {
     const at = now();
     const since = steady();
     const tool = this.#tools.get(call.name);
-    const granted: GrantDecision =
+    const grant: GrantDecision =
       tool === undefined
         ? { mode: 'deny', rule: 'not_listed' }
         : this.#grantFor(tool, surroundings.channel);
-    const written = writtenArguments(call);
-    const kept = shortened(written ?? '', tool === undefined ? call.name : null).toWellFormed();
-    const asked = written === null ? null : { given: call.arguments, at, kept };
+    const argumentsText = writtenArguments(call);
+    const auditText = forAudit(
+      argumentsText ?? '',
+      tool === undefined ? call.name : null,
+    ).toWellFormed();
+    const asked = argumentsText === null ? null : { given: call.arguments, at, kept: auditText };
     const ending =
-      tool === undefined || granted.mode === 'deny'
-        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: granted.rule }
-        : await this.#end(tool, granted, asked, surroundings);
+      tool === undefined || grant.mode === 'deny'
+        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: grant.rule }
+        : await this.#checkAndRun(tool, grant, asked, surroundings);
     const use: ToolUse = {
       key: ending.earlierKey ?? surroundings.key,
       at,
       ms: steady() - since,
-      tool: tool?.name ?? unlisted,
-      mode: granted.mode,
+      tool: tool?.name ?? unlistedName,
+      mode: grant.mode,
       rule: ending.rule,
       outcome: ending.outcome,
-      arguments: kept,
+      arguments: auditText,
     };
     return { text: ending.text.toWellFormed(), use };
   }
 
   /** @param asked null: its arguments cannot be read; `kept` is their text for the audit */
-  async #end(
+  async #checkAndRun(
     tool: Tool,
     { mode, rule }: GrantDecision,
     asked: { readonly given: unknown; readonly at: number; readonly kept: string } | null,
     surroundings: CallSurroundings,
   ): Promise<Ending> {
     if (surroundings.repeated === true)
-      return { text: repeated, outcome: 'refused', rule: 'repeated' };
-    if (asked === null) return invalid(tooMuch, rule);
+      return { text: repeatedText, outcome: 'refused', rule: 'repeated' };
+    if (asked === null) return invalid(argumentsTooLarge, rule);
     if (tool.available?.() === false) return unavailable;
-    const read = wellFormed(argumentsOf(tool, asked.given));
-    if (read === null) return invalid('The arguments must be a JSON object.', rule);
-    const missing = missingIn(tool, read);
+    const args = wellFormed(argumentsOf(tool, asked.given));
+    if (args === null) return invalid('The arguments must be a JSON object.', rule);
+    const missing = missingIn(tool, args);
     if (missing.length > 0) return invalid(`Missing: ${missing.join(', ')}.`, rule);
-    const canonical = canonicalArguments(read);
-    if (canonical === null) return invalid(tooMuch, rule);
+    const canonical = canonicalArguments(args);
+    if (canonical === null) return invalid(argumentsTooLarge, rule);
     try {
-      const checked = tool.check(read);
+      const checked = tool.check(args);
       if (checked.kind === 'invalid') return invalid(checked.text, rule);
-      const stays = mode === 'shadow' || (surroundings.dryRun && tool.reachesOut);
-      if (stays || (surroundings.dryRun && mode === 'ask')) {
-        const text = mode === 'ask' ? wouldAsk(tool.name) : rehearsed(tool.name);
+      const runsNothing = mode === 'shadow' || (surroundings.dryRun && tool.reachesOut);
+      if (runsNothing || (surroundings.dryRun && mode === 'ask')) {
+        const text = mode === 'ask' ? dryRunAskText(tool.name) : dryRunText(tool.name);
         return { text, outcome: 'rehearsed', rule };
       }
       const { signal, key, approved } = surroundings;
       const { at, kept } = asked;
       const hash = hashOf(tool, canonical);
       if (mode === 'ask' && approved?.hash !== hash) {
-        if (!isTakenAgain(canonical)) return invalid(tooMuch, rule);
+        if (!isShortEnough(canonical)) return invalid(argumentsTooLarge, rule);
         const wanted = { tool: tool.name, arguments: canonical, hash };
         return await askFirst(wanted, rule, surroundings);
       }
-      const said = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
-      const call = { key, hash, at, tool: tool.name, mode, rule: said, arguments: kept };
+      const effectiveRule = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
+      const call = { key, hash, at, tool: tool.name, mode, rule: effectiveRule, arguments: kept };
       const begun = { ...call, sensitivity: surroundings.sensitivity };
-      return await endedBy(signal, () => this.#perform(tool, { checked, begun }, surroundings));
+      return await orOutOfTime(signal, () => this.#perform(tool, { checked, begun }, surroundings));
     } catch (error) {
       this.#options.onFault(error);
       const text = 'The tool failed by a fault of the service.';
@@ -166,22 +169,22 @@ class GovernedToolbox implements Toolbox {
     const { steady } = this.#options;
     const since = steady();
     // One approval is for one run, whatever the tool says about its own effect.
-    const isFree = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
-    if (isFree) return endingOf(await checked.run(surroundings), rule);
-    const journaled = await surroundings.logCall(begun);
-    switch (journaled.kind) {
+    const needsNoLog = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
+    if (needsNoLog) return endingOf(await checked.run(surroundings), rule);
+    const logged = await surroundings.logCall(begun);
+    switch (logged.kind) {
       case 'unwritten':
-        return notWritten;
+        return notLogged;
       case 'unknown':
-        return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };
+        return { text: notRepeated, outcome: 'unknown', rule, earlierKey: logged.key };
       case 'done': {
-        const { text, outcome } = journaled.ending;
-        return { text, outcome, rule, earlierKey: journaled.key };
+        const { text, outcome } = logged.ending;
+        return { text, outcome, rule, earlierKey: logged.key };
       }
       case 'run':
         break;
       default:
-        return journaled satisfies never;
+        return logged satisfies never;
     }
     if (surroundings.signal.aborted) return outOfTime;
     const ending = endingOf(await checked.run(surroundings), rule);
@@ -206,9 +209,9 @@ class GovernedToolbox implements Toolbox {
 }
 
 /** The audit's name for a tool that the model made up: the made-up name may hold anything. */
-const unlisted = 'unlisted';
+const unlistedName = 'unlisted';
 
-const tooMuch = 'Its arguments are too long or too deep.';
+const argumentsTooLarge = 'Its arguments are too long or too deep.';
 
 const outOfTime: Ending = {
   text: 'The tool was given up, for the time of this turn was over.',
@@ -222,12 +225,13 @@ const unavailable: Ending = {
   rule: 'unavailable',
 };
 
-const repeated = 'This very call was run before, and gives nothing new. Go on with what you have.';
+const repeatedText =
+  'This very call was run before, and gives nothing new. Go on with what you have.';
 
-const rehearsed = (name: string): string =>
+const dryRunText = (name: string): string =>
   `This was a rehearsal: ${name} was not run, and nothing was changed or fetched.`;
 
-const wouldAsk = (name: string): string =>
+const dryRunAskText = (name: string): string =>
   `This was a rehearsal: in use, ${name} would wait for a person's yes. It was not run.`;
 
 const askedFor: Ending['text'] = 'It waits for a yes. It was not run.';
@@ -253,7 +257,7 @@ const notRepeated =
   'This call had begun before the service was interrupted. Whether it took effect is not known, ' +
   'and it was not repeated. Say so to the person if it matters.';
 
-const notWritten: Ending = {
+const notLogged: Ending = {
   text: 'The call could not be written down before it runs, so it was not run. Nothing was sent.',
   outcome: 'refused',
   rule: 'not_written_down',
@@ -277,21 +281,21 @@ function endingOf(result: ToolResult, rule: string): Ending {
 }
 
 /** The result of `work`, unless the signal aborts first; then the result is ignored. */
-async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
+async function orOutOfTime(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
   if (signal.aborted) return outOfTime;
   const { promise, resolve } = Promise.withResolvers<Ending>();
-  const aborted = (): void => resolve(outOfTime);
-  signal.addEventListener('abort', aborted, { once: true });
+  const onAbort = (): void => resolve(outOfTime);
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([work(), promise]);
   } finally {
-    signal.removeEventListener('abort', aborted);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
 /** The arguments of a call: as its model wrote them, as the tool reads them, as they are stored. */
 const argumentsLengthMax = 65_536;
-const argumentsLengthKept = 2_000;
+const auditLengthMax = 2_000;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -300,31 +304,32 @@ type Arguments = Readonly<Record<string, unknown>>;
  * If one parameter is missing and one text was given, bare or under another name, that text fills
  * it. Null: none of these.
  */
-function argumentsOf(tool: Tool, given: unknown): Arguments | null {
-  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
+function argumentsOf(tool: Tool, rawArguments: unknown): Arguments | null {
+  const value =
+    (typeof rawArguments === 'string' ? parseArguments(rawArguments) : rawArguments) ?? {};
   const { required } = tool.parameters;
   if (isObject(value)) {
-    const read: Arguments = value;
-    const [only, ...more] = missingIn(tool, read);
-    if (only === undefined || more.length > 0) return read;
-    const texts = Object.entries(read).filter(
+    const args: Arguments = value;
+    const [only, ...more] = missingIn(tool, args);
+    if (only === undefined || more.length > 0) return args;
+    const texts = Object.entries(args).filter(
       ([name, text]) =>
         typeof text === 'string' && !Object.hasOwn(tool.parameters.properties, name),
     );
-    return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
+    return texts.length === 1 ? { ...args, [only]: texts[0]![1] } : args;
   }
   if (required.length !== 1 || typeof value !== 'string') return null;
   // A text that begins like JSON but is not was cut or garbled: nobody knows what was meant.
-  const garbled = value === given && /^\s*[{[]/.test(value);
-  return garbled ? null : { [required[0]!]: value };
+  const isGarbled = value === rawArguments && /^\s*[{[]/.test(value);
+  return isGarbled ? null : { [required[0]!]: value };
 }
 
-function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {
-  return parameters.required.filter((name) => !Object.hasOwn(read, name));
+function missingIn({ parameters }: Tool, args: Arguments): readonly string[] {
+  return parameters.required.filter((name) => !Object.hasOwn(args, name));
 }
 
 /** A text that is not JSON stands for itself. */
-function parsed(text: string): unknown {
+function parseArguments(text: string): unknown {
   if (text.trim() === '') return {};
   try {
     return JSON.parse(text);
@@ -337,9 +342,10 @@ function parsed(text: string): unknown {
  * The arguments as text; null: too long or too deep to read. An object is serialized; a text stays
  * as the model wrote it.
  */
-function writtenArguments({ arguments: given }: AskedCall): string | null {
+function writtenArguments({ arguments: rawArguments }: AskedCall): string | null {
   try {
-    const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
+    const text =
+      typeof rawArguments === 'string' ? rawArguments : (JSON.stringify(rawArguments) ?? '');
     return text.length <= argumentsLengthMax ? text : null;
   } catch {
     return null;
@@ -347,18 +353,18 @@ function writtenArguments({ arguments: given }: AskedCall): string | null {
 }
 
 /** @param name of a tool that is not listed: only readers of the arguments may see it */
-function shortened(written: string, name: string | null): string {
+function forAudit(written: string, name: string | null): string {
   const text = name === null ? written : `${name} ${written}`;
-  return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
+  return text.length <= auditLengthMax ? text : `${text.slice(0, auditLengthMax)}…`;
 }
 
 /** The arguments as one text, whatever the order of their names; null: too deep. */
-function canonicalArguments(read: Arguments): string | null {
-  return canonicalJson(read);
+function canonicalArguments(args: Arguments): string | null {
+  return canonicalJson(args);
 }
 
 /** Whether the stored arguments would be accepted again. */
-function isTakenAgain(canonical: string): boolean {
+function isShortEnough(canonical: string): boolean {
   return canonical.length <= argumentsLengthMax;
 }
 

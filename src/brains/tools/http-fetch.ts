@@ -9,7 +9,7 @@ import {
   sendCaged,
   createHostCage,
   hostsForModel,
-  hostsInWords,
+  hostCountText,
   type CagedAnswer,
   type NetworkDeps,
   type HostCage,
@@ -43,15 +43,18 @@ export function createHttpFetch(cage: FetchCage, deps: NetworkDeps): Tool {
     parameters,
     effect: 'none',
     reachesOut: true,
-    cage: `GET, ${hostsInWords(cage.allowHosts)}`,
+    cage: `GET, ${hostCountText(cage.allowHosts)}`,
     check({ url }) {
       if (typeof url !== 'string') return { kind: 'invalid', text: 'url must be a string.' };
-      return { kind: 'ready', run: (surroundings) => get(url, cage, hosts, deps, surroundings) };
+      return {
+        kind: 'ready',
+        run: (surroundings) => fetchText(url, cage, hosts, deps, surroundings),
+      };
     },
   };
 }
 
-async function get(
+async function fetchText(
   url: string,
   cage: FetchCage,
   hosts: HostCage,
@@ -76,13 +79,13 @@ async function get(
   for (let followed = 0; ; followed++) {
     const answer = await sendCaged({ ...request, address, base }, hosts, deps, surroundings);
     if (answer.kind === 'refused') {
-      return { ...answer, text: `It was not fetched. ${behind(followed)}${answer.text}` };
+      return { ...answer, text: `It was not fetched. ${redirectPrefix(followed)}${answer.text}` };
     }
     if (answer.kind === 'failed') {
-      return { kind: 'failed', text: `${behind(followed)}${answer.text}` };
+      return { kind: 'failed', text: `${redirectPrefix(followed)}${answer.text}` };
     }
-    const next = leadsTo(answer);
-    if (next === null) return told(answer, cage.bytesMax);
+    const next = redirectTarget(answer);
+    if (next === null) return resultOf(answer, cage.bytesMax);
     if (followed === cage.redirectsMax) {
       const text = `It was not fetched: it redirects, and ${followed} redirects are the most.`;
       return { kind: 'refused', rule: 'too_many_redirects', text };
@@ -91,16 +94,16 @@ async function get(
   }
 }
 
-const behind = (redirectsFollowed: number): string =>
+const redirectPrefix = (redirectsFollowed: number): string =>
   redirectsFollowed === 0 ? '' : 'It redirects. ';
 
 /** Header values come as bytes; a Location beyond ASCII is UTF-8 in practice. */
-function leadsTo({ status, headers: { location } }: Answer): string | null {
+function redirectTarget({ status, headers: { location } }: Answer): string | null {
   if (!redirects.has(status) || location === undefined) return null;
   return Buffer.from(location, 'latin1').toString('utf8');
 }
 
-async function told(answer: Answer, bytesMax: number): Promise<ToolResult> {
+async function resultOf(answer: Answer, bytesMax: number): Promise<ToolResult> {
   const { status, headers, body, whole, url } = answer;
   const kind = textKindOf(headers);
   const head = `Status ${status} from ${url.href}`;

@@ -32,7 +32,7 @@ export function createMemoryNote(noteRunesMax: number): Tool {
 
 /** Reads no further than it must. */
 function isLonger(text: string, runesMax: number): boolean {
-  let left = runesMax;
-  for (const _rune of text) if (left-- === 0) return true;
+  let remaining = runesMax;
+  for (const _rune of text) if (remaining-- === 0) return true;
   return false;
 }

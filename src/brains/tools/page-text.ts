@@ -53,7 +53,7 @@ export async function textOfPage(
 /** Receives each part of a page by its start and end. */
 class PageReader implements TokenizerCallbacks {
   readonly #page: string;
-  readonly #out = new Lines();
+  readonly #lines = new Lines();
   /** The pending text; its parts come one after the other. */
   #text = { start: 0, end: 0 };
   #tag = '';
@@ -67,18 +67,18 @@ class PageReader implements TokenizerCallbacks {
 
   /** Characters of the text so far, at least. */
   get characters(): number {
-    return this.#out.characters;
+    return this.#lines.characters;
   }
 
   text(): string {
-    this.#endText();
-    return this.#out.text();
+    this.#flushText();
+    return this.#lines.text();
   }
 
   ontext(start: number, end: number): void {
-    if (start !== this.#text.end) this.#endText();
+    if (start !== this.#text.end) this.#flushText();
     this.#text = { start: start === this.#text.end ? this.#text.start : start, end };
-    if (end - this.#text.start >= sliceCharacters) this.#endPart();
+    if (end - this.#text.start >= sliceCharacters) this.#flushPart();
   }
 
   onopentagname(start: number, end: number): void {
@@ -109,45 +109,45 @@ class PageReader implements TokenizerCallbacks {
   onend(): void {}
 
   #layOut(start: number, end: number, deeper: 1 | -1): void {
-    this.#endText();
+    this.#flushText();
     this.#tag = this.#page.slice(start, end).toLowerCase();
     if (this.#skipped !== null) return;
-    if (blocks.has(this.#tag)) this.#out.endLine();
-    else if (cells.has(this.#tag)) this.#out.add(' ', false);
+    if (blocks.has(this.#tag)) this.#lines.endLine();
+    else if (cells.has(this.#tag)) this.#lines.add(' ', false);
     if (this.#tag === 'pre') this.#preformatted = Math.max(0, this.#preformatted + deeper);
   }
 
   /** Flushes a long text up to a place that splits no character reference. */
-  #endPart(): void {
+  #flushPart(): void {
     const { start, end } = this.#text;
     const mark = this.#page.lastIndexOf('&', end - 1);
     const cut = mark > Math.max(start, end - nameCharactersMax) ? mark : end;
     this.#text = { start, end: cut };
-    this.#endText();
+    this.#flushText();
     this.#text = { start: cut, end };
   }
 
-  #endText(): void {
+  #flushText(): void {
     const { start, end } = this.#text;
     this.#text = { start: end, end };
     if (start === end || this.#skipped !== null) return;
     const text = decodeHTMLStrict(this.#page.slice(start, end));
-    this.#out.add(text.replaceAll('\u00A0', ' '), this.#preformatted > 0);
+    this.#lines.add(text.replaceAll('\u00A0', ' '), this.#preformatted > 0);
   }
 }
 
 /** Collapses white space: a run becomes one space, and at most one empty line stands in a row. */
 class Lines {
-  readonly #kept: string[] = [];
-  #keptCharacters = 0;
+  readonly #finished: string[] = [];
+  #finishedCharacters = 0;
   #line = '';
   /** The length of the line, up to its last character that is not white space. */
-  #solid = 0;
+  #trimmedLength = 0;
   #atStart = true;
 
   /** The least length of `text`, with one character for its end. */
   get characters(): number {
-    return this.#keptCharacters + this.#solid;
+    return this.#finishedCharacters + this.#trimmedLength;
   }
 
   add(text: string, preformatted: boolean): void {
@@ -175,21 +175,21 @@ class Lines {
 
   text(): string {
     this.#end();
-    return this.#kept.join('\n').trimEnd();
+    return this.#finished.join('\n').trimEnd();
   }
 
   #extend(text: string): void {
-    const solid = text.trimEnd().length;
-    if (solid > 0) this.#solid = this.#line.length + solid;
+    const trimmed = text.trimEnd().length;
+    if (trimmed > 0) this.#trimmedLength = this.#line.length + trimmed;
     this.#line += text;
   }
 
   #end(): void {
-    const line = this.#line.slice(0, this.#solid);
+    const line = this.#line.slice(0, this.#trimmedLength);
     this.#line = '';
-    this.#solid = 0;
-    if (line === '' && (this.#kept.at(-1) ?? '') === '') return;
-    this.#kept.push(line);
-    this.#keptCharacters += line.length + 1;
+    this.#trimmedLength = 0;
+    if (line === '' && (this.#finished.at(-1) ?? '') === '') return;
+    this.#finished.push(line);
+    this.#finishedCharacters += line.length + 1;
   }
 }

@@ -26,9 +26,10 @@ export function createTime(now: () => number): Tool {
     reachesOut: false,
     cage: null,
     check(args) {
-      const given = args['timezone'] ?? '';
-      if (typeof given !== 'string') return { kind: 'invalid', text: 'timezone must be a string.' };
-      const zone = given.trim() || 'UTC';
+      const zoneText = args['timezone'] ?? '';
+      if (typeof zoneText !== 'string')
+        return { kind: 'invalid', text: 'timezone must be a string.' };
+      const zone = zoneText.trim() || 'UTC';
       return { kind: 'ready', run: async () => timeIn(zone, now()) };
     },
   };

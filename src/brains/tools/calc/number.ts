@@ -20,12 +20,12 @@ const endDigits = 100;
 /** Digits of a number that is near the true one: those of decimal128 (IEEE 754). */
 const nearDigits = 34;
 /** How many of these are printed. */
-const toldDigits = 15;
+const printedDigits = 15;
 /**
  * A difference that is so many digits smaller than its near operands counts as zero: fewer of its
  * digits are true than are printed.
  */
-const soundDigits = nearDigits - toldDigits - 1;
+const soundDigits = nearDigits - printedDigits - 1;
 
 const settings = { defaults: true, rounding: Decimal.ROUND_HALF_UP } as const;
 /** For results with as many digits as an exact number may have; prints an exponent if needed. */
@@ -43,7 +43,7 @@ export const Near = Decimal.clone({
   ...settings,
   precision: nearDigits,
   toExpNeg: -7,
-  toExpPos: toldDigits,
+  toExpPos: printedDigits,
 });
 
 /** @param value with `digitsMax` digits at most */
@@ -155,7 +155,7 @@ export function power(base: Num, exponent: Num): Num | string {
   const times = toInteger(exponent)?.toNumber() ?? null;
   const size = Math.abs(times ?? 0);
   if (base.exact && times !== null && Number.isSafeInteger(times)) {
-    if (size * growth(base.value) < digitsMax) {
+    if (size * digitsPerFactor(base.value) < digitsMax) {
       const raised = exact(new Exact(base.value).pow(size));
       return times < 0 ? divide(exact(1), raised) : raised;
     }
@@ -170,7 +170,7 @@ export function power(base: Num, exponent: Num): Num | string {
 }
 
 /** By how many digits each factor makes a product longer. */
-function growth(value: Decimal): number {
+function digitsPerFactor(value: Decimal): number {
   if (value.isZero()) return 0;
   const places = value.sd() - 1;
   return places + Math.log10(Number(value.abs().times(`1e${-value.e}`)));
@@ -192,24 +192,24 @@ export function compare(left: Num, right: Num): number {
 
 /** To so many digits behind the point; a half goes away from zero. @param digits 0 to 100 */
 export function round(number: Num, digits: number): Num {
-  return { value: settled(number).toDecimalPlaces(digits), exact: number.exact };
+  return { value: denoised(number).toDecimalPlaces(digits), exact: number.exact };
 }
 
 /** The next whole number: towards zero (`trunc`), down or up. */
 export function whole(number: Num, way: 'trunc' | 'floor' | 'ceil'): Num {
-  return { value: settled(number)[way](), exact: number.exact };
+  return { value: denoised(number)[way](), exact: number.exact };
 }
 
 /** The number that a near number stands for: three, if it is a little less than three. */
-function settled({ value, exact: isExact }: Num): Decimal {
+function denoised({ value, exact: isExact }: Num): Decimal {
   return isExact ? value : new Near(value).toSignificantDigits(soundDigits);
 }
 
 /** @returns the number as text for a reader */
-export function tell({ value, exact: isExact }: Num): string {
+export function format({ value, exact: isExact }: Num): string {
   return isExact
     ? new Exact(value).toString()
-    : new Near(value).toSignificantDigits(toldDigits).toString();
+    : new Near(value).toSignificantDigits(printedDigits).toString();
 }
 
 /** The exponent of the last digit that is not zero. @param value not zero */

@@ -25,7 +25,7 @@ const linePartsMax = 256;
 const lineMessagesMax = 256;
 /** Data that the server does not read waits in memory; beyond this, nothing more is sent. */
 const waitingBytesMax = 1024 * 1024;
-const writtenBytesMax = 4_096;
+const stderrBytesMax = 4_096;
 /** The time between asking a server to end and killing it. */
 const endMs = 700;
 
@@ -33,10 +33,10 @@ const endMs = 700;
 export const endedBySvc = 'it was ended';
 
 /** The search path for programs if `env` has no PATH. */
-const plainPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Windows starts hardly any program without these. */
-const ofWindows = ['SystemRoot', 'PATH', 'PATHEXT'];
+const windowsVariables = ['SystemRoot', 'PATH', 'PATHEXT'];
 
 export class CommandTransport implements Transport {
   onclose?: (() => void) | undefined;
@@ -47,9 +47,9 @@ export class CommandTransport implements Transport {
   readonly #options: CommandOptions;
   #child: ChildProcess | null = null;
   /** The last bytes of its stderr. */
-  #written: Buffer = Buffer.alloc(0);
-  #isWrittenCut = false;
-  readonly #writtenEnd = Promise.withResolvers<void>();
+  #stderrEnd: Buffer = Buffer.alloc(0);
+  #isStderrCut = false;
+  readonly #stderrClosed = Promise.withResolvers<void>();
   #line: Buffer[] = [];
   #lineBytes = 0;
   /** Set while the server is being ended: its output is read, so that it can end, and dropped. */
@@ -71,22 +71,22 @@ export class CommandTransport implements Transport {
     this.#child = child;
     // It may hold anything, so it goes into no log. If nobody read it, the server would block.
     child.stderr?.on('data', (bytes: Buffer) => {
-      const all = Buffer.concat([this.#written, bytes]);
-      this.#isWrittenCut ||= all.length > writtenBytesMax;
-      this.#written = all.subarray(-writtenBytesMax);
+      const all = Buffer.concat([this.#stderrEnd, bytes]);
+      this.#isStderrCut ||= all.length > stderrBytesMax;
+      this.#stderrEnd = all.subarray(-stderrBytesMax);
     });
-    child.stderr?.once('close', () => this.#writtenEnd.resolve());
+    child.stderr?.once('close', () => this.#stderrClosed.resolve());
     child.stdin?.on('error', () => {});
     child.stdout?.on('error', () => {});
     child.stdout?.on('data', (bytes: Buffer) => this.#take(bytes));
     child.once('exit', (code, signal) => {
-      this.#over(signal === null ? `it ended with ${code}` : `it was ended by ${signal}`);
+      this.#finish(signal === null ? `it ended with ${code}` : `it was ended by ${signal}`);
       this.#killGroup('SIGKILL');
     });
     return new Promise((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error: NodeJS.ErrnoException) => {
-        this.#over(`it cannot be started (${error.code ?? 'unknown error'})`);
+        this.#finish(`it cannot be started (${error.code ?? 'unknown error'})`);
         reject(new Error('the program cannot be started'));
       });
     });
@@ -108,20 +108,24 @@ export class CommandTransport implements Transport {
   async lastWords(clean: (text: string) => string): Promise<string | null> {
     const child = this.#child;
     const hasExited = child !== null && (child.exitCode !== null || child.signalCode !== null);
-    if (hasExited) await Promise.race([this.#writtenEnd.promise, pause(endMs)]);
-    const lines = clean(this.#written.toString('utf8')).split(/[\r\n]+/);
+    if (hasExited) await Promise.race([this.#stderrClosed.promise, pause(endMs)]);
+    const lines = clean(this.#stderrEnd.toString('utf8')).split(/[\r\n]+/);
     // It may begin in the middle of a secret.
-    if (this.#isWrittenCut) lines.shift();
-    const told = lines.map((line) => plainLine(line).trim()).filter((line) => line !== '');
-    const own = told.filter((line) => !/^Node\.js v\d/.test(line));
-    return own.findLast((line) => /^[\w.]*(?:Error|Exception)\b/.test(line)) ?? own.at(-1) ?? null;
+    if (this.#isStderrCut) lines.shift();
+    const stderrLines = lines.map((line) => plainLine(line).trim()).filter((line) => line !== '');
+    const ownLines = stderrLines.filter((line) => !/^Node\.js v\d/.test(line));
+    return (
+      ownLines.findLast((line) => /^[\w.]*(?:Error|Exception)\b/.test(line)) ??
+      ownLines.at(-1) ??
+      null
+    );
   }
 
   /** Closes its stdin, asks the process group to end, and kills it after a moment. */
   async close(): Promise<void> {
     this.#isEnding = true;
     const child = this.#child;
-    if (child === null || child.pid === undefined) return this.#over(endedBySvc);
+    if (child === null || child.pid === undefined) return this.#finish(endedBySvc);
     const exited = new Promise<void>((resolve) => {
       if (child.exitCode !== null || child.signalCode !== null) resolve();
       else child.once('exit', () => resolve());
@@ -136,7 +140,7 @@ export class CommandTransport implements Transport {
     child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
-    this.#over(endedBySvc);
+    this.#finish(endedBySvc);
   }
 
   #take(bytes: Buffer): void {
@@ -145,7 +149,7 @@ export class CommandTransport implements Transport {
       const end = bytes.indexOf(10, from);
       const part = bytes.subarray(from, end < 0 ? bytes.length : end);
       this.#lineBytes += part.length;
-      if (this.#lineBytes > lineBytesMax) return this.#tooMuch();
+      if (this.#lineBytes > lineBytesMax) return this.#endForLongLine();
       if (part.length > 0) this.#line.push(part);
       if (this.#line.length > linePartsMax) this.#line = [Buffer.concat(this.#line)];
       if (end < 0) return;
@@ -157,28 +161,28 @@ export class CommandTransport implements Transport {
   }
 
   #read(line: string): void {
-    let read: unknown = null;
+    let value: unknown = null;
     try {
       // Some write a byte order mark before each message (typescript-sdk#2790).
-      read = JSON.parse(line.replace(/^\uFEFF/, ''));
+      value = JSON.parse(line.replace(/^\uFEFF/, ''));
     } catch {
       // Reported below: it is no message.
     }
-    for (const message of Array.isArray(read) ? read.slice(0, lineMessagesMax) : [read]) {
+    for (const message of Array.isArray(value) ? value.slice(0, lineMessagesMax) : [value]) {
       if (isObject(message)) {
         this.onmessage?.(message as JSONRPCMessage);
       } else this.onerror?.(new Error('a line that is no message'));
     }
   }
 
-  #tooMuch(): void {
+  #endForLongLine(): void {
     [this.#line, this.#lineBytes] = [[], 0];
     this.#child?.stdout?.pause();
-    this.#over('it wrote a line of more than 1 MiB');
+    this.#finish('it wrote a line of more than 1 MiB');
     void this.close();
   }
 
-  #over(why: string): void {
+  #finish(why: string): void {
     if (this.ended !== null) return;
     this.ended = why;
     this.onclose?.();
@@ -198,9 +202,9 @@ export class CommandTransport implements Transport {
 }
 
 function basicEnv(): Record<string, string> {
-  if (process.platform !== 'win32') return { PATH: plainPath };
+  if (process.platform !== 'win32') return { PATH: defaultPath };
   return Object.fromEntries(
-    ofWindows.flatMap((name) => {
+    windowsVariables.flatMap((name) => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value]];
     }),

@@ -24,7 +24,7 @@ export type ConnectionOptions = {
 export type CallOptions = { readonly signal: AbortSignal; readonly timeoutMs: number };
 
 const pagesMax = 8;
-const noServer = 'it did not answer as an MCP server';
+const notAnMcpServer = 'it did not answer as an MCP server';
 
 type Loose = Readonly<Record<string, unknown>>;
 
@@ -32,7 +32,7 @@ type Loose = Readonly<Record<string, unknown>>;
  * Accepts every value. The library would refuse a whole list for one tool whose schema is no
  * object, and a whole result for one part of a new kind (mcpx#28). svc checks each part itself.
  */
-const asItIs = {
+const anyValue = {
   '~standard': { version: 1 as const, vendor: 'svc', validate: (value: unknown) => ({ value }) },
 };
 
@@ -63,7 +63,7 @@ export class Connection {
       const own = inner instanceof CommandTransport ? inner.ended : inner.fault?.reason;
       // The library closes a connection whose handshake fails: `open` gives the reason.
       if (own !== endedBySvc && own != null) this.#ended.resolve(own);
-      else if (!this.#isOpening) this.#ended.resolve(noServer);
+      else if (!this.#isOpening) this.#ended.resolve(notAnMcpServer);
     };
     // Faults of single messages; their calls end by timeout.
     this.#client.onerror = () => {};
@@ -92,7 +92,7 @@ export class Connection {
       await this.#client.connect(this.#guard, limits);
     } catch (error) {
       const reason = reasonOf(error);
-      if (reason === null) this.#ended.resolve(otherRevision(error) ?? noServer);
+      if (reason === null) this.#ended.resolve(otherRevision(error) ?? notAnMcpServer);
       throw error;
     } finally {
       this.#isOpening = false;
@@ -102,7 +102,7 @@ export class Connection {
   /** The server's tools, up to the limit. @throws when they do not come in time */
   async tools(signal: AbortSignal): Promise<readonly Definition[]> {
     const { initMs } = this.#options;
-    const found = new Map<string, Definition>();
+    const definitions = new Map<string, Definition>();
     const cursors = new Set<string | undefined>();
     let cursor: string | undefined;
     for (let page = 0; page < pagesMax; page++) {
@@ -115,15 +115,15 @@ export class Connection {
       if (!Array.isArray(answer['tools'])) throw new Error('the list of tools is no list');
       for (const tool of answer['tools'] as readonly unknown[]) {
         const definition = definitionOf(tool);
-        if (definition === null || found.has(definition.name)) continue;
-        if (found.size < toolsMax) found.set(definition.name, definition);
+        if (definition === null || definitions.has(definition.name)) continue;
+        if (definitions.size < toolsMax) definitions.set(definition.name, definition);
       }
       const next = answer['nextCursor'];
       cursor = typeof next === 'string' ? next : undefined;
       // A repeated cursor leads nowhere (codebase-memory-mcp#1247).
-      if (cursors.has(cursor) || cursor === undefined || found.size >= toolsMax) break;
+      if (cursors.has(cursor) || cursor === undefined || definitions.size >= toolsMax) break;
     }
-    return [...found.values()];
+    return [...definitions.values()];
   }
 
   /**
@@ -136,7 +136,7 @@ export class Connection {
     limits: { signal: AbortSignal; timeout: number; maxTotalTimeout: number },
   ): Promise<Loose | null> {
     try {
-      return (await this.#client.request(listing, asItIs, limits)) as Loose;
+      return (await this.#client.request(listing, anyValue, limits)) as Loose;
     } catch (error) {
       const isRefused = typeof (error as { code?: unknown }).code === 'number';
       if (listing.params.cursor === '' && isRefused) return null;
@@ -151,7 +151,7 @@ export class Connection {
     const params = { name, arguments: args };
     this.#calls++;
     try {
-      return await this.#client.request({ method: 'tools/call', params }, asItIs, limits);
+      return await this.#client.request({ method: 'tools/call', params }, anyValue, limits);
     } finally {
       if (--this.#calls === 0) this.#idle?.();
     }

@@ -93,9 +93,9 @@ export class MessageGuard implements Transport {
       this.#count();
       return;
     }
-    const asked = this.#pending.get(id)!;
+    const method = this.#pending.get(id)!;
     this.#pending.delete(id);
-    this.onmessage?.(answerOf(asked, id, message));
+    this.onmessage?.(answerOf(method, id, message));
   }
 
   #count(): boolean {
@@ -115,26 +115,26 @@ export function isAnswer(message: JSONRPCMessage): boolean {
 }
 
 /** Some return a client's number as a text (python-sdk#1720). */
-export function isIdOf(message: JSONRPCMessage, asked: string | number): boolean {
+export function isIdOf(message: JSONRPCMessage, requestId: string | number): boolean {
   const { id } = message as Loose;
-  return id === asked || (typeof id === 'string' && id === String(asked));
+  return id === requestId || (typeof id === 'string' && id === String(requestId));
 }
 
 /**
  * An answer with only the protocol's fields, since the library would wait on for others: some write
  * `error: null` beside a result (Wazuh-MCP-Server#59). A result that is no object is an error, too.
  */
-function answerOf(asked: string, id: string | number, message: Loose): JSONRPCMessage {
+function answerOf(method: string, id: string | number, message: Loose): JSONRPCMessage {
   const { result, error } = message;
   if (error !== undefined && error !== null) {
     return { jsonrpc: '2.0', id, error: errorOf(error) };
   }
-  if (isObject(result)) return { jsonrpc: '2.0', id, result: lightened(asked, result) };
+  if (isObject(result)) return { jsonrpc: '2.0', id, result: cutResult(method, result) };
   return { jsonrpc: '2.0', id, error: { code: -32603, message: 'its result is no object' } };
 }
 
-function errorOf(given: unknown): { code: number; message: string; data?: unknown } {
-  const error = isObject(given) ? given : { message: given };
+function errorOf(rawError: unknown): { code: number; message: string; data?: unknown } {
+  const error = isObject(rawError) ? rawError : { message: rawError };
   const { code, message } = error;
   return {
     ...error,
@@ -144,25 +144,25 @@ function errorOf(given: unknown): { code: number; message: string; data?: unknow
 }
 
 /** Cuts the result: the library looks at every part that it gets. */
-function lightened(method: string, result: Loose): Loose {
+function cutResult(method: string, result: Loose): Loose {
   if (method === 'tools/list' && Array.isArray(result['tools'])) {
     return { ...result, tools: result['tools'].slice(0, toolsMax) };
   }
-  if (method === 'initialize') return introduced(result);
+  if (method === 'initialize') return filledIntroduction(result);
   const { content } = result;
   return Array.isArray(content) ? { ...result, content: content.slice(0, partsMax) } : result;
 }
 
 /** Fills in fields that svc does not need: flapi#100 (`logging: null`), MCPSqlServer#3. */
-function introduced(result: Loose): Loose {
+function filledIntroduction(result: Loose): Loose {
   const { capabilities, serverInfo, protocolVersion } = result;
   if (!isObject(capabilities)) return result;
-  const given = Object.entries(capabilities).filter(([, value]) => value !== null);
+  const capabilityEntries = Object.entries(capabilities).filter(([, value]) => value !== null);
   const { name, version } = isObject(serverInfo) ? serverInfo : {};
   return {
     ...result,
     protocolVersion: protocolVersion ?? firstVersion,
-    capabilities: Object.fromEntries(given),
+    capabilities: Object.fromEntries(capabilityEntries),
     serverInfo: { name: textOr(name, 'unknown'), version: textOr(version, 'unknown') },
   };
 }

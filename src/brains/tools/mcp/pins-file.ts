@@ -5,7 +5,7 @@ export class PinsFile {
   readonly #file: string | null;
   readonly #unreadable: (why: string) => void;
   #pins: Pins = new Map();
-  #told: string | null = null;
+  #reported: string | null = null;
 
   /**
    * @param file null: there is no file, and nothing is pinned
@@ -26,7 +26,7 @@ export class PinsFile {
     const read = await readPins(this.#file);
     this.#pins = read.kind === 'pins' ? read.pins : new Map();
     const why = read.kind === 'pins' ? null : read.why;
-    if (why !== null && why !== this.#told) this.#unreadable(why);
-    this.#told = why;
+    if (why !== null && why !== this.#reported) this.#unreadable(why);
+    this.#reported = why;
   }
 }

@@ -13,11 +13,11 @@ const partsMax = 64;
 export function resultOf(result: unknown, clean: (text: string) => string): ToolResult {
   const { structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
   const parts = partsOf(result);
-  const told = parts.slice(0, partsMax).map(partInWords);
-  if (parts.length > partsMax) told.push(`[${parts.length - partsMax} more parts]`);
+  const texts = parts.slice(0, partsMax).map(partInWords);
+  if (parts.length > partsMax) texts.push(`[${parts.length - partsMax} more parts]`);
   const structured = structuredContent == null ? null : canonicalJson(structuredContent);
-  if (structured !== null && !isTold(structuredContent, parts)) told.push(structured);
-  const { text, cut } = bounded(clean(told.join('\n')));
+  if (structured !== null && !isRepeated(structuredContent, parts)) texts.push(structured);
+  const { text, cut } = bounded(clean(texts.join('\n')));
   if (isError === true) return { kind: 'failed', text: `The server says that it failed: ${text}` };
   return { kind: 'done', text: text === '' ? 'It gave back nothing.' : text, cut };
 }
@@ -54,7 +54,7 @@ function partsOf(result: unknown): readonly unknown[] {
  * is no object stands under one name (FastMCP's `result`, `content` of the server of files). Beside
  * it stands one text, or one for each item of a list.
  */
-function isTold(structured: unknown, parts: readonly unknown[]): boolean {
+function isRepeated(structured: unknown, parts: readonly unknown[]): boolean {
   const texts = parts.slice(0, partsMax).flatMap((part) => {
     const { text } = (part ?? {}) as { text?: unknown };
     return typeof text === 'string' ? [text] : [];
@@ -126,7 +126,7 @@ function bounded(text: string): { readonly text: string; readonly cut: boolean }
 const notKnown = 'Whether the call took effect is not known.';
 
 /** A server's error answer, or what prevented an answer, as text for the model. */
-export function saidOf(error: unknown): string {
+export function errorText(error: unknown): string {
   if (error instanceof UrlFault) {
     const ran = error.mayHaveRun ? notKnown : 'The call was not run.';
     return `The call failed: ${error.what}. ${ran}`;
@@ -136,6 +136,6 @@ export function saidOf(error: unknown): string {
     return `The server did not answer in time. ${notKnown}`;
   }
   if (typeof code !== 'number') return `The call failed before an answer came. ${notKnown}`;
-  const said = typeof message === 'string' ? message.slice(0, 2_000).toWellFormed() : '';
-  return `The server answered with an error (${code}): ${said}`;
+  const words = typeof message === 'string' ? message.slice(0, 2_000).toWellFormed() : '';
+  return `The server answered with an error (${code}): ${words}`;
 }

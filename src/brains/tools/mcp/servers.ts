@@ -41,7 +41,7 @@ export class McpServers implements McpSource {
       const message = `${why}, so no tool of an MCP server is announced`;
       deps.events.warned({ code: 'mcp_server', message });
     });
-    const made = brains.flatMap((brain) =>
+    const servers = brains.flatMap((brain) =>
       (brain.agent?.mcp ?? []).flatMap((config) => {
         const listed = toolsOf(brain, config.name);
         if (listed.length === 0) return [];
@@ -50,7 +50,7 @@ export class McpServers implements McpSource {
         return [[keyOf(brain.name, config.name), server] as const];
       }),
     );
-    this.#servers = new Map(made);
+    this.#servers = new Map(servers);
   }
 
   /** Begins to connect, and returns at once. */
@@ -100,8 +100,8 @@ export class McpInUse implements McpSource {
 
 /** The server's own names of the tools that an agent lists. */
 export function toolsOf({ agent }: BrainConfig, server: string): readonly string[] {
-  const own = (agent?.tools ?? []).filter((tool) => serverOf(tool) === server);
-  return own.map((tool) => tool.slice(`mcp.${server}.`.length));
+  const names = (agent?.tools ?? []).filter((tool) => serverOf(tool) === server);
+  return names.map((tool) => tool.slice(`mcp.${server}.`.length));
 }
 
 const keyOf = (brain: string, server: string): string => `${server} ${brain}`;
@@ -139,15 +139,24 @@ export function reachOf(
     // A path or a user's name is no secret, and removing it would damage honest answers.
     const secret = env.flatMap(([key, value]) => (plainVariables.has(key) ? [] : [value]));
     const { program, args } = reach;
-    const own = { kind: 'command', program, args, env: Object.fromEntries(env) } as const;
-    return { reach: own, secret };
+    const reachOptions = { kind: 'command', program, args, env: Object.fromEntries(env) } as const;
+    return { reach: reachOptions, secret };
   }
   const url = new URL(reach.url);
   const token = reach.tokenEnv === null ? null : valueOf(reach.tokenEnv);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const nearOnly = brain.sensitivity === 'private' || isLoopbackHost(host);
-  const own = { kind: 'url', url, token, nearOnly, timeoutMs, http, steady, version } as const;
-  return { reach: own, secret: token === null ? [] : [token] };
+  const reachOptions = {
+    kind: 'url',
+    url,
+    token,
+    nearOnly,
+    timeoutMs,
+    http,
+    steady,
+    version,
+  } as const;
+  return { reach: reachOptions, secret: token === null ? [] : [token] };
 }
 
 const plainVariables: ReadonlySet<string> = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TMPDIR']);

@@ -38,7 +38,7 @@ export type ServerOptions = {
 
 const firstPauseMs = 1_000;
 const pauseMaxMs = 60_000;
-const provenMs = 60_000;
+const stableMs = 60_000;
 const callsMax = 32;
 /** No server at a url announces by itself that its tools have changed. */
 const relistMs = 60_000;
@@ -49,7 +49,7 @@ export class SupervisedServer implements McpServer {
   readonly config: McpServerConfig;
   readonly #options: ServerOptions;
   readonly #ending = new AbortController();
-  readonly #told = new Set<string>();
+  readonly #warned = new Set<string>();
   #connection: Connection | null = null;
   #state: McpServerState = 'starting';
   #reason: string | null = null;
@@ -67,7 +67,7 @@ export class SupervisedServer implements McpServer {
 
   /** Begins, and returns at once. */
   open(): void {
-    this.#run ??= this.#keep();
+    this.#run ??= this.#supervise();
   }
 
   async close(): Promise<void> {
@@ -92,7 +92,7 @@ export class SupervisedServer implements McpServer {
   }
 
   /** Warns, once each, why listed tools are not announced. */
-  tell(): void {
+  warnOfTools(): void {
     for (const tool of this.#options.listed) {
       const state = this.#stateOf(tool);
       if (state === 'announced' || state === 'waiting') continue;
@@ -110,18 +110,18 @@ export class SupervisedServer implements McpServer {
       return { kind: 'failed', text: `${callsMax} calls wait for this server already.` };
     }
     this.#calls++;
-    const given = new AbortController();
-    const stop = AbortSignal.any([signal, given.signal]);
+    const callOver = new AbortController();
+    const stop = AbortSignal.any([signal, callOver.signal]);
     const until = this.#options.steady() + timeoutMs;
     try {
       const first = await this.#callOnce(tool, args, until, stop);
       if (first !== sessionIsOver) return first;
       const second = await this.#callOnce(tool, args, until, stop);
       if (second !== sessionIsOver) return second;
-      this.#warn(`the MCP server ${this.config.name} ${forgetful}`);
+      this.#warn(`the MCP server ${this.config.name} ${losesSession}`);
       return { kind: 'failed', text: 'The call was not run: the server keeps no session.' };
     } finally {
-      given.abort();
+      callOver.abort();
       this.#calls--;
     }
   }
@@ -137,7 +137,7 @@ export class SupervisedServer implements McpServer {
     if (this.#renewal !== null) {
       await Promise.race([this.#renewal.promise, pause(until - steady(), signal)]);
     }
-    const { resultOf, saidOf } = await import('./result-text.ts');
+    const { resultOf, errorText } = await import('./result-text.ts');
     const connection = this.#connection;
     const timeoutMs = until - steady();
     // With the new session, the server may define its tools differently.
@@ -153,7 +153,7 @@ export class SupervisedServer implements McpServer {
       if (reason !== null)
         this.#warn(`a call of mcp.${this.config.name}.${tool} failed: ${reason}`);
       // A server's error text is for the model alone, and bounded like a result.
-      return { kind: 'failed', text: connection.isOver ? endedMeanwhile : clean(saidOf(error)) };
+      return { kind: 'failed', text: connection.isOver ? endedMeanwhile : clean(errorText(error)) };
     }
   }
 
@@ -169,46 +169,46 @@ export class SupervisedServer implements McpServer {
     return true;
   }
 
-  async #keep(): Promise<void> {
+  async #supervise(): Promise<void> {
     const { signal } = this.#ending;
     const { steady } = this.#options;
     let failures = 0;
     while (!signal.aborted) {
       const since = steady();
-      const reason = await this.#once(signal).catch(() => 'it could not be asked');
+      const reason = await this.#connectOnce(signal).catch(() => 'it could not be asked');
       this.#connection = null;
       if (signal.aborted) break;
       if (reason === sessionOver) continue;
       this.#definitions = null;
       [this.#state, this.#reason] = ['down', reason];
-      this.#settle();
+      this.#endRenewal();
       this.#warn(`the MCP server ${this.config.name} is down: ${reason}`);
-      failures = steady() - since >= provenMs ? 1 : failures + 1;
+      failures = steady() - since >= stableMs ? 1 : failures + 1;
       await pause(Math.min(pauseMaxMs, firstPauseMs * 2 ** (failures - 1)), signal);
       if (!signal.aborted) this.#state = 'starting';
     }
     this.#state = 'ended';
     this.#definitions = null;
-    this.#settle();
+    this.#endRenewal();
   }
 
-  #settle(): void {
+  #endRenewal(): void {
     this.#renewal?.resolve();
     this.#renewal = null;
   }
 
   /** @returns why it is over */
-  async #once(signal: AbortSignal): Promise<string> {
-    const { Connection: Made } = await import('./connection.ts');
+  async #connectOnce(signal: AbortSignal): Promise<string> {
+    const { Connection: ConnectionClass } = await import('./connection.ts');
     const { reach, version, steady, initMs } = this.#options;
     const toolsChanged = (): void => this.#changed?.();
-    const connection = new Made({ reach, version, steady, initMs, toolsChanged });
+    const connection = new ConnectionClass({ reach, version, steady, initMs, toolsChanged });
     this.#connection = connection;
     const ended = connection.ended;
     let reason: string | null = null;
     try {
       reason = await Promise.race([this.#list(connection, signal), ended]);
-      reason ??= await this.#follow(connection, ended, signal);
+      reason ??= await this.#watch(connection, ended, signal);
       return reason;
     } finally {
       if (reason !== sessionOver) await connection.close();
@@ -233,17 +233,17 @@ export class SupervisedServer implements McpServer {
       if (signal.aborted || this.#isGone(connection)) return 'it was ended';
       this.#definitions = new Map(tools.map((tool) => [tool.name, tool]));
       [this.#state, this.#reason] = ['up', null];
-      this.#settle();
-      this.tell();
+      this.#endRenewal();
+      this.warnOfTools();
       return null;
     } catch (error) {
       if (!isSessionOver(error)) return reasonOf(error) ?? 'it did not list its tools';
-      return this.#renew(connection) ? sessionOver : `it ${forgetful}`;
+      return this.#renew(connection) ? sessionOver : `it ${losesSession}`;
     }
   }
 
   /** Lists the tools again when the server says so, and at a url from time to time. */
-  async #follow(connection: Connection, ended: Promise<string>, signal: AbortSignal) {
+  async #watch(connection: Connection, ended: Promise<string>, signal: AbortSignal) {
     for (;;) {
       const { promise: changed, resolve } = Promise.withResolvers<null>();
       this.#changed = () => resolve(null);
@@ -257,8 +257,8 @@ export class SupervisedServer implements McpServer {
       if (reason !== null) return reason;
       if (signal.aborted) return 'it was ended';
       const paused = pause(changedPauseMs, signal).then(() => null);
-      const during = await Promise.race([ended, paused]);
-      if (during !== null) return during;
+      const early = await Promise.race([ended, paused]);
+      if (early !== null) return early;
       const failed = await this.#relist(connection, signal);
       if (failed !== null) return this.#isGone(connection) ? ended : failed;
     }
@@ -286,8 +286,8 @@ export class SupervisedServer implements McpServer {
   }
 
   #warn(text: string): void {
-    if (this.#told.has(text)) return;
-    this.#told.add(text);
+    if (this.#warned.has(text)) return;
+    this.#warned.add(text);
     this.#options.warned(text);
   }
 }
@@ -298,7 +298,7 @@ const sessionIsOver = Symbol('the session is over');
 const endedMeanwhile =
   'The server ended before it answered. Whether the call took effect is not known.';
 
-const forgetful =
+const losesSession =
   'knows nothing of the session that it has just begun: send all of svc to one process of it, or ' +
   'run it without sessions';
 

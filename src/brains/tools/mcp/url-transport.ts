@@ -50,8 +50,8 @@ export class UrlTransport implements Transport {
   /** Why the last request was not answered; null: it was. */
   fault: UrlFault | null = null;
   readonly #options: UrlOptions;
-  readonly #underWay = new Map<string | number, Stopper>();
-  readonly #all = new Set<Stopper>();
+  readonly #running = new Map<string | number, Stopper>();
+  readonly #stops = new Set<Stopper>();
   #protocolVersion: string | null = null;
   #isClosed = false;
 
@@ -73,8 +73,8 @@ export class UrlTransport implements Transport {
     const id = idOf(message);
     if (id === null) this.#giveUp(message);
     const stop = new Stopper();
-    this.#all.add(stop);
-    if (id !== null) this.#underWay.set(id, stop);
+    this.#stops.add(stop);
+    if (id !== null) this.#running.set(id, stop);
     try {
       await this.#exchange(message, id, stop);
       this.fault = null;
@@ -82,15 +82,15 @@ export class UrlTransport implements Transport {
       if (error instanceof UrlFault && !stop.stopped) this.fault = error;
       throw error;
     } finally {
-      this.#all.delete(stop);
-      if (id !== null) this.#underWay.delete(id);
+      this.#stops.delete(stop);
+      if (id !== null) this.#running.delete(id);
     }
   }
 
   close(): Promise<void> {
     if (!this.#isClosed) {
       this.#isClosed = true;
-      for (const stop of this.#all) stop.stop();
+      for (const stop of this.#stops) stop.stop();
       this.onclose?.();
     }
     return Promise.resolve();
@@ -100,7 +100,7 @@ export class UrlTransport implements Transport {
   #giveUp(message: JSONRPCMessage): void {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return;
     const { requestId } = (message.params ?? {}) as { requestId?: string | number };
-    if (requestId !== undefined) this.#underWay.get(requestId)?.stop();
+    if (requestId !== undefined) this.#running.get(requestId)?.stop();
   }
 
   async #exchange(message: JSONRPCMessage, id: string | number | null, stop: Stopper) {
@@ -112,7 +112,7 @@ export class UrlTransport implements Transport {
       message: (one) => this.onmessage?.(one),
     });
     const request = this.#requestOf(message, session, id === null);
-    const result = await http.send({ ...request, heard: answer.heard }, stop);
+    const result = await http.send({ ...request, heard: answer.onPart }, stop);
     if (answer.isWhole) return;
     if (answer.fault !== null) throw answer.fault;
     const asked = { url, hasToken: token !== null, hasSession: session !== undefined };
@@ -180,7 +180,7 @@ class Answer {
     this.#events = events;
   }
 
-  readonly heard = (status: number, part: Buffer, headers: AnswerHeaders): void => {
+  readonly onPart = (status: number, part: Buffer, headers: AnswerHeaders): void => {
     if (status < 200 || status >= 300 || !isStream(headers) || this.#id === null) return;
     if (this.#parser === null) this.#events.began(headers);
     this.#parser ??= createParser({
@@ -205,7 +205,7 @@ class Answer {
       if (++this.#messages > messagesMax) {
         this.fault = faultOfAnswer('too_many');
         this.#stop.stop();
-      } else if (typeof one === 'object' && one !== null) this.#pass(one as JSONRPCMessage);
+      } else if (typeof one === 'object' && one !== null) this.#forward(one as JSONRPCMessage);
     }
   }
 
@@ -222,7 +222,7 @@ class Answer {
     if (!this.isWhole) throw this.fault ?? faultOfAnswer('no_result');
   }
 
-  #pass(message: JSONRPCMessage): void {
+  #forward(message: JSONRPCMessage): void {
     this.#events.message(message);
     if (this.#id === null || !isAnswer(message) || !isIdOf(message, this.#id)) return;
     this.isWhole = true;

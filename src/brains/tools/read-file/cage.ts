@@ -10,7 +10,7 @@ import { join } from 'node:path';
  * A model's path, as names below the root. The cage decodes and resolves nothing and takes each
  * name as it stands. So `%2e%2e` is a file of that name, and `..` is refused everywhere.
  */
-type Wanted =
+type WantedPath =
   | { readonly kind: 'wanted'; readonly parts: readonly string[] }
   | { readonly kind: 'refused'; readonly text: string; readonly rule: string };
 
@@ -23,7 +23,7 @@ const partsMax = 64;
  * @param windows backslashes separate names too, letter case is ignored, and a colon (a drive, a
  *   stream of a file) is refused
  */
-export function wantedPath(path: string, roots: readonly string[], windows = false): Wanted {
+export function wantedPath(path: string, roots: readonly string[], windows = false): WantedPath {
   if (path.length > pathLengthMax) return refused('odd_path', 'The path is too long.');
   if (path.includes('\0') || !path.isWellFormed()) {
     return refused('odd_path', 'The path has characters that no path has.');
@@ -73,7 +73,7 @@ function partsUnder(
   return null;
 }
 
-function refused(rule: string, text: string): Wanted {
+function refused(rule: string, text: string): WantedPath {
   return { kind: 'refused', rule, text };
 }
 
@@ -83,13 +83,13 @@ function refused(rule: string, text: string): Wanted {
 // narrow, not closed.
 
 /** An attacker has to deceive each of these checks. */
-const looksAfter = 3;
+const checksAfter = 3;
 
 export async function openByComparing(root: string, parts: readonly string[]): Promise<Opened> {
   let file: FileHandle | null = null;
   try {
     if ((await realpath(root)) !== root) return rootMoved;
-    const before = await look(root, parts);
+    const before = await statParts(root, parts);
     if ('kind' in before) return before;
     const fault = kindFault(before.at(-1)!);
     if (fault !== null) return fault;
@@ -97,10 +97,10 @@ export async function openByComparing(root: string, parts: readonly string[]): P
     const stats = await file.stat({ bigint: true });
     const last = kindFault(stats);
     if (last !== null) return last;
-    for (let count = 0; count < looksAfter; count++) {
-      const after = await look(root, parts);
-      if ('kind' in after || !sameOnes(before, after)) return movedAway;
-      if (!isSame(stats, after.at(-1)!)) return movedAway;
+    for (let count = 0; count < checksAfter; count++) {
+      const after = await statParts(root, parts);
+      if ('kind' in after || !areSame(before, after)) return movedRefusal;
+      if (!isSame(stats, after.at(-1)!)) return movedRefusal;
     }
     const opened = { kind: 'opened', file, size: Number(stats.size) } as const;
     file = null;
@@ -113,7 +113,7 @@ export async function openByComparing(root: string, parts: readonly string[]): P
 }
 
 /** The current state of every part, the root included. */
-async function look(
+async function statParts(
   root: string,
   parts: readonly string[],
 ): Promise<readonly BigIntStats[] | NotOpened> {
@@ -122,13 +122,13 @@ async function look(
   for (const part of parts) {
     path = join(path, part);
     const stats = await lstat(path, { bigint: true });
-    if (stats.isSymbolicLink()) return linkMet;
+    if (stats.isSymbolicLink()) return linkRefusal;
     seen.push(stats);
   }
   return seen;
 }
 
-function sameOnes(before: readonly BigIntStats[], after: readonly BigIntStats[]): boolean {
+function areSame(before: readonly BigIntStats[], after: readonly BigIntStats[]): boolean {
   return before.every((stats, index) => isSame(stats, after[index]!));
 }
 
@@ -157,31 +157,31 @@ const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants as Partial<ty
 /** For the file itself: does not follow a link, does not wait for a pipe. */
 export const fileFlags = constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
-export const linkMet: NotOpened = {
+export const linkRefusal: NotOpened = {
   kind: 'refused',
   rule: 'link',
   text: 'That path leads over a link, and links are not followed here.',
 };
 
-export const movedAway: NotOpened = {
+export const movedRefusal: NotOpened = {
   kind: 'refused',
   rule: 'moved',
   text: 'The folders changed while the file was opened, so it was not read. Try again.',
 };
 
-export const isFolder: NotOpened = {
+export const folderRefusal: NotOpened = {
   kind: 'refused',
   rule: 'not_a_file',
   text: 'That is a folder, not a file.',
 };
 
-const isOdd: NotOpened = {
+const oddFileRefusal: NotOpened = {
   kind: 'refused',
   rule: 'not_a_file',
   text: 'That is not an ordinary file.',
 };
 
-export const isHeld: NotOpened = {
+export const databaseRefusal: NotOpened = {
   kind: 'refused',
   rule: 'in_use',
   text: 'That file is of the database of this service, and is not read.',
@@ -208,9 +208,9 @@ export const rootMissing: NotOpened = {
 
 /** @returns why a file of that kind is not opened; null: it may be opened */
 export function kindFault(stats: BigIntStats): NotOpened | null {
-  if (stats.isSymbolicLink()) return linkMet;
-  if (stats.isDirectory()) return isFolder;
-  if (!stats.isFile()) return isOdd;
+  if (stats.isSymbolicLink()) return linkRefusal;
+  if (stats.isDirectory()) return folderRefusal;
+  if (!stats.isFile()) return oddFileRefusal;
   if (stats.nlink > 1n) {
     const text = 'That file has a second name (a hard link), which may lie outside the folder.';
     return { kind: 'refused', rule: 'hard_link', text };
@@ -221,8 +221,8 @@ export function kindFault(stats: BigIntStats): NotOpened | null {
 /** The system's error, for the model: it names no path that the model did not write itself. */
 export function openFault(error: unknown): NotOpened {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-  if (code === 'ELOOP' || code === 'EMLINK') return linkMet;
-  if (code === 'ENXIO') return isOdd;
+  if (code === 'ELOOP' || code === 'EMLINK') return linkRefusal;
+  if (code === 'ENXIO') return oddFileRefusal;
   const texts: Readonly<Record<string, string>> = {
     ENOENT: 'There is no such file.',
     ENOTDIR: 'There is no such file: a part of the path is not a folder.',
@@ -286,7 +286,7 @@ async function openFolder(folder: FileHandle, part: string): Promise<FileHandle 
     return await open(path, folderFlags);
   } catch (error) {
     const stats = await lstat(path).catch(() => null);
-    return stats?.isSymbolicLink() === true ? linkMet : openFault(error);
+    return stats?.isSymbolicLink() === true ? linkRefusal : openFault(error);
   }
 }
 
@@ -317,7 +317,7 @@ async function checkOpen(base: FileHandle, file: FileHandle): Promise<Opened> {
       return { kind: 'refused', rule: 'system_view', text };
     }
     const [above, own] = [await pathOf(base), await pathOf(file)];
-    if (above === null || own === null || !lies(own, above)) return movedAway;
+    if (above === null || own === null || !liesBelow(own, above)) return movedRefusal;
     return { kind: 'opened', file, size: Number(stats.size) };
   } catch (error) {
     return openFault(error);
@@ -337,7 +337,7 @@ async function pathOf(handle: FileHandle): Promise<Buffer | null> {
   return readlink(handlePath(handle), 'buffer').catch(() => null);
 }
 
-function lies(own: Buffer, above: Buffer): boolean {
+function liesBelow(own: Buffer, above: Buffer): boolean {
   const prefix = above.equals(slash) ? slash : Buffer.concat([above, slash]);
   return own.length > prefix.length && own.subarray(0, prefix.length).equals(prefix);
 }

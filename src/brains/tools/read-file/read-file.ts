@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { isFileOf } from '../../../lib/database-files.ts';
 import { oneText, textIn, type Tool, type ToolResult } from '../tool.ts';
 import {
-  isFolder,
-  isHeld,
+  folderRefusal,
+  databaseRefusal,
   rootAbsent,
   rootMissing,
   rootMoved,
@@ -31,7 +31,7 @@ export type ReadFileLimits = {
 };
 
 /** @param cage if left out, the strongest one that this system supports */
-export function createReadFile(limits: ReadFileLimits, cage: Cage = openHere): Tool {
+export function createReadFile(limits: ReadFileLimits, cage: Cage = openByPlatform): Tool {
   const { bytesMax } = limits;
   const reader = new Reader(limits, cage);
   return {
@@ -70,7 +70,7 @@ class Reader {
     if (opened.kind !== 'opened') return opened;
     const { file, size } = opened;
     try {
-      return told(await readBoundedText(file, this.#limits.bytesMax, signal), size);
+      return resultOf(await readBoundedText(file, this.#limits.bytesMax, signal), size);
     } catch (error) {
       if (signal.aborted) return { kind: 'failed', text: 'The file was not read: time was over.' };
       const { code } = error as NodeJS.ErrnoException;
@@ -89,16 +89,16 @@ class Reader {
     if (real !== this.#root) return rootMoved;
     const wanted = wantedPath(path, [root, real], process.platform === 'win32');
     if (wanted.kind === 'refused') return wanted;
-    if (wanted.parts.length === 0) return isFolder;
-    if (await this.#isHeld(join(real, ...wanted.parts))) return isHeld;
+    if (wanted.parts.length === 0) return folderRefusal;
+    if (await this.#isHeld(join(real, ...wanted.parts))) return databaseRefusal;
     return this.#cage(real, wanted.parts);
   }
 
   async #isHeld(path: string): Promise<boolean> {
     const { heldDatabase = null } = this.#limits;
     if (heldDatabase === null) return false;
-    const found = await lstat(path, { bigint: true }).catch(() => null);
-    return found !== null && isFileOf(heldDatabase, found);
+    const stats = await lstat(path, { bigint: true }).catch(() => null);
+    return stats !== null && isFileOf(heldDatabase, stats);
   }
 }
 
@@ -110,18 +110,18 @@ function realPathOf(path: string): string | null {
   }
 }
 
-function told(found: BoundedText, size: number): ToolResult {
-  if (found.kind === 'not_text') {
+function resultOf(content: BoundedText, size: number): ToolResult {
+  if (content.kind === 'not_text') {
     return { kind: 'refused', rule: 'not_text', text: 'That file is not UTF-8 text.' };
   }
-  const { text, bytes, cut } = found;
+  const { text, bytes, cut } = content;
   if (text === '') return { kind: 'done', text: '[the file is empty]', cut };
   if (!cut) return { kind: 'done', text, cut };
   const all = Math.max(size, bytes + 1);
   return { kind: 'done', text: `${text}\n[cut: the first ${bytes} of ${all} bytes]`, cut };
 }
 
-async function openHere(root: string, parts: readonly string[]): Promise<Opened> {
+async function openByPlatform(root: string, parts: readonly string[]): Promise<Opened> {
   const opened = process.platform === 'linux' ? await openOnLinux(root, parts) : null;
   return opened ?? openByComparing(root, parts);
 }
