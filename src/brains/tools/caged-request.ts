@@ -5,6 +5,7 @@
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { sendPinned, type PinnedRequest, type PinnedResult } from '../../lib/pinned-client.ts';
+import { stopOf, unlessStopped } from '../../lib/stop.ts';
 import type { ToolSurroundings } from './tool.ts';
 import { isIP } from 'node:net';
 import { rangeOf } from '../../lib/ip-address.ts';
@@ -83,19 +84,14 @@ async function unlessEnded(
   signal: AbortSignal,
 ): Promise<Admission | Ended> {
   let deadline: Deadline | undefined;
-  let cancel: (() => void) | undefined;
-  const ended = new Promise<Ended>((resolve) => {
-    cancel = () => resolve({ kind: 'ended', text: `${texts.cancelled}.` });
+  const late = new Promise<Ended>((resolve) => {
     deadline = deadlines.at(deadlineAt, () => {
       resolve({ kind: 'ended', text: 'The name was not resolved in time.' });
     });
-    signal.addEventListener('abort', cancel);
-    if (signal.aborted) cancel();
   });
-  const result = await Promise.race([admission, ended]);
+  const result = await unlessStopped(Promise.race([admission, late]), stopOf(signal));
   deadline?.cancel();
-  signal.removeEventListener('abort', cancel!);
-  return result;
+  return result ?? { kind: 'ended', text: `${texts.cancelled}.` };
 }
 
 const texts = {

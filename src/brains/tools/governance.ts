@@ -8,6 +8,7 @@ import type { WantedCall } from '../../domain/approval.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { wellFormed } from '../../lib/plain-text.ts';
+import { stopOf, unlessStopped } from '../../lib/stop.ts';
 import type {
   AnnouncedTool,
   AskedCall,
@@ -283,14 +284,7 @@ function endingOf(result: ToolResult, rule: string): Ending {
 /** The result of `work`, unless the signal aborts first; then the result is ignored. */
 async function orOutOfTime(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
   if (signal.aborted) return outOfTime;
-  const { promise, resolve } = Promise.withResolvers<Ending>();
-  const onAbort = (): void => resolve(outOfTime);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work(), promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  return (await unlessStopped(work(), stopOf(signal))) ?? outOfTime;
 }
 
 /** The arguments of a call: as its model wrote them, as the tool reads them, as they are stored. */

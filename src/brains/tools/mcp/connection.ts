@@ -5,6 +5,7 @@
  */
 // oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
 import { Client } from '@modelcontextprotocol/client';
+import { stopOf, unlessStopped } from '../../../lib/stop.ts';
 import { CommandTransport, endedBySvc, type CommandOptions } from './command-transport.ts';
 import { definitionOf, type Definition } from './definition.ts';
 import { MessageGuard, toolsMax } from './message-guard.ts';
@@ -166,8 +167,7 @@ export class Connection {
     if (this.#calls > 0 && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#idle = resolve;
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      await promise;
+      await unlessStopped(promise, stopOf(signal));
     }
     await this.#end(endedBySvc);
   }
