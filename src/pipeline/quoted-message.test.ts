@@ -48,11 +48,14 @@ async function labelOf(quoted: Partial<Quoted>, more: Stage = {}) {
   const context = { quoted: whole, ...(inGroup && { inGroup }) };
   const message = { channel: 'telegram:main', sensitivity: own, context } as unknown as Message;
   const claim = { message, memory: { turns: window } } as unknown as InClaim;
-  const ledger = { cursor: async () => told(kept), earlier: async () => told(earlier) };
+  const ledger = {
+    cursor: async () => valueOrThrow(kept),
+    earlier: async () => valueOrThrow(earlier),
+  };
   return (await labelledQuote(ledger, route, claim))?.sensitivity;
 }
 
-function told<T>(what: T | Error): T {
+function valueOrThrow<T>(what: T | Error): T {
   if (what instanceof Error) throw what;
   return what;
 }

@@ -35,9 +35,9 @@ const lineOf = (text: string): string => text.split('\n')[0]!;
 
 test('a call that was asked for elsewhere is code, too, where a messenger shows it', () => {
   const approval = approvalOf({ url: 'https://a/||b||' }, 'webhook', '[boss](https://evil)');
-  const told = describeQuestionTo(approval);
-  assert.ok(told.includes('`webhook_call {"url":"https://a/||b||"}`'), told);
-  assert.ok(told.includes('asked by `[boss](https://evil)` on'), told);
+  const question = describeQuestionTo(approval);
+  assert.ok(question.includes('`webhook_call {"url":"https://a/||b||"}`'), question);
+  assert.ok(question.includes('asked by `[boss](https://evil)` on'), question);
   assert.ok(!describeQuestion([approval], false, true).includes('`'), 'a webhook has no markup');
 });
 

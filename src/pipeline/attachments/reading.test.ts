@@ -141,9 +141,9 @@ test('with what turns out to be a picture there are no more than four', async ()
   const untold = (at: number) => mediaOf('application/octet-stream', at);
   const all = [0, 1, 2, 3].flatMap((at) => [mediaOf('image/png', at), untold(at)]);
   const { shown } = await shownOf(all, () => false, Buffer.from('\x89PNG\x1a', 'latin1'));
-  const told = shown.map((one) => (one.kind === 'unread' ? one.why : one.kind));
+  const results = shown.map((one) => (one.kind === 'unread' ? one.why : one.kind));
   const four = Array.from({ length: 4 }, () => 'picture');
-  assert.deepEqual(told, [...four, ...four.map(() => say.tooMany)]);
+  assert.deepEqual(results, [...four, ...four.map(() => say.tooMany)]);
 });
 
 test('a picture that cannot be read takes no place of another', async () => {

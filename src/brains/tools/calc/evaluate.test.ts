@@ -112,10 +112,10 @@ const references = {
 for (const [name, [domain, reference]] of Object.entries(references)) {
   test(`${name} is what Math says, as far as doubles go`, () => {
     const all = fc.property(domain, (x) => {
-      const told = Number(valueOf(`${name}(${exactly(x)})`));
+      const printed = Number(valueOf(`${name}(${exactly(x)})`));
       const expected = reference(x);
-      const off = Math.abs(told - expected) / Math.max(Math.abs(expected), 1e-3);
-      assert.ok(off < 1e-11, `${name}(${x}) is ${expected}, not ${told}`);
+      const off = Math.abs(printed - expected) / Math.max(Math.abs(expected), 1e-3);
+      assert.ok(off < 1e-11, `${name}(${x}) is ${expected}, not ${printed}`);
     });
     fc.assert(all, { ...settings, numRuns: 40 });
   });
@@ -124,13 +124,13 @@ for (const [name, [domain, reference]] of Object.entries(references)) {
 test('angles and powers of two numbers are what Math says, as far as doubles go', () => {
   const all = fc.property(small, small, positive, (a, b, c) => {
     const expected = { atan2: Math.atan2(a, b), hypot: Math.hypot(a, b), '^': c ** (a / 10) };
-    const told = {
+    const printed = {
       atan2: valueOf(`atan2(${exactly(a)}, ${exactly(b)})`),
       hypot: valueOf(`hypot(${exactly(a)}, ${exactly(b)})`),
       '^': valueOf(`${exactly(c)} ^ (${exactly(a)} / 10)`),
     };
     for (const name of ['atan2', 'hypot', '^'] as const) {
-      const off = Math.abs(Number(told[name]) - expected[name]);
+      const off = Math.abs(Number(printed[name]) - expected[name]);
       assert.ok(off <= 1e-11 * Math.abs(expected[name]) + 1e-300, `${name} of ${a}, ${b}, ${c}`);
     }
   });
@@ -146,8 +146,8 @@ test('inverse angles have the digits that the library finds on its longer way', 
       ['acos', sine],
       ['atan', slope],
     ] as const) {
-      const told = places(valueOf(`${name}(${x})`));
-      assert.equal(told, places(new Reference(String(x))[name]().toString()), `${name}(${x})`);
+      const printed = places(valueOf(`${name}(${x})`));
+      assert.equal(printed, places(new Reference(String(x))[name]().toString()), `${name}(${x})`);
     }
   });
   fc.assert(all, { ...settings, numRuns: 20 });
@@ -181,8 +181,11 @@ test('operators in a row bind as in JavaScript', () => {
   const more = fc.array(fc.tuple(operator, fc.integer({ min: 1, max: 9 })), { maxLength: 20 });
   const all = fc.property(fc.integer({ min: 1, max: 9 }), more, (first, rest) => {
     const text = first + rest.map(([sign, value]) => `${sign}${value}`).join('');
-    const told = Number(valueOf(text));
-    assert.ok(Math.abs(told - byHand(first, rest)) <= 1e-9 * Math.max(1, Math.abs(told)), text);
+    const printed = Number(valueOf(text));
+    assert.ok(
+      Math.abs(printed - byHand(first, rest)) <= 1e-9 * Math.max(1, Math.abs(printed)),
+      text,
+    );
   });
   fc.assert(all, settings);
 });

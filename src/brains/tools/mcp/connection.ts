@@ -30,8 +30,9 @@ const notAnMcpServer = 'it did not answer as an MCP server';
 type Loose = Readonly<Record<string, unknown>>;
 
 /**
- * Accepts every value. The library would refuse a whole list for one tool whose schema is no
- * object, and a whole result for one part of a new kind (mcpx#28). svc checks each part itself.
+ * Accepts every value, since svc checks each part itself. The library would refuse a whole list for
+ * one tool whose schema is no object. It would refuse a whole result for one part of a new kind
+ * (mcpx#28).
  */
 const anyValue = {
   '~standard': { version: 1 as const, vendor: 'svc', validate: (value: unknown) => ({ value }) },

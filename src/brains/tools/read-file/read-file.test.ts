@@ -91,8 +91,8 @@ test('a text is cut between characters, whatever their lengths, at the limit', a
     fs.writeFileSync(file, text);
     const called = await read(folder.path, 'text', limit);
     const size = Buffer.byteLength(text);
-    const told = size > limit ? `${kept}\n[cut: the first ${limit} of ${size} bytes]` : kept;
-    assert.deepEqual(called, { kind: 'done', text: told, cut: size > limit });
+    const expected = size > limit ? `${kept}\n[cut: the first ${limit} of ${size} bytes]` : kept;
+    assert.deepEqual(called, { kind: 'done', text: expected, cut: size > limit });
   }
 });
 
