@@ -27,7 +27,7 @@ import { outcomeOf } from './approvals/decide.ts';
 export type TurnEnd = Decision | CommandAnswer;
 
 /** The text of an operator who answers in their place. */
-type WrittenByHand = { readonly kind: 'by_hand'; readonly text: string };
+type OperatorText = { readonly kind: 'by_hand'; readonly text: string };
 
 /** The part of a claim that the effects need. */
 type AnsweredClaim = Pick<InClaim, 'message' | 'attempt'>;
@@ -58,7 +58,7 @@ export type TurnTimeline = {
 };
 
 /** An empty turn context, for turns that no brain answered. */
-export function bareContext(
+export function emptyContext(
   sensitivity: Sensitivity,
   steps: TraceStep[] = [],
 ): TurnTimeline['turnContext'] {
@@ -92,7 +92,7 @@ export function effectsOf(
   deps: Deps,
   route: ActiveRoute,
   claim: AnsweredClaim,
-  end: TurnEnd | WrittenByHand,
+  end: TurnEnd | OperatorText,
   timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;

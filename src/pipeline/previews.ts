@@ -30,7 +30,7 @@ export class TurnPreview {
     this.#channel = channel;
     this.#claim = claim;
     this.#turnContext = turnContext;
-    turnContext.shownAs ??= shownBefore(channel, claim);
+    turnContext.shownAs ??= earlierPreview(channel, claim);
   }
 
   /** Resolves when no request of the preview is under way any more. Never rejects. */
@@ -69,7 +69,7 @@ export class TurnPreview {
 /**
  * The message that an earlier run of the turn showed, or may have shown before its process died.
  */
-export function shownBefore(
+export function earlierPreview(
   channel: ActiveRoute['channel'],
   { message, attempt }: Pick<InClaim, 'message' | 'attempt'>,
 ): string | null {

@@ -26,7 +26,7 @@ export function isPublicSince(since: number | null, at: number): boolean {
 }
 
 /** Each channel with its brain, in one running configuration. */
-export type Lines = ReadonlyMap<
+export type RoutedBrains = ReadonlyMap<
   ChannelKey,
   { readonly brain: { readonly sensitivity: Sensitivity } }
 >;
@@ -37,11 +37,11 @@ export type Lines = ReadonlyMap<
  */
 export async function keepPublicSince(
   ledger: Pick<Ledger, 'accept' | 'cursor'>,
-  lines: Lines,
+  routes: RoutedBrains,
   become: Sensitivity,
   now: number,
 ): Promise<void> {
-  for (const [channel, { brain }] of lines) {
+  for (const [channel, { brain }] of routes) {
     if (brain.sensitivity !== become || !isMessengerType(channelTypeOf(channel))) continue;
     const stored = await ledger.cursor(channel, cursorName);
     const isStored =

@@ -5,7 +5,7 @@ import { spread } from '../lib/backoff.ts';
 import { retryAfterMsMax, type OutClaim, type Durability } from '../ledger/ledger.ts';
 
 /** The shortest pause between two attempts of a reply that the platform rate-limits. */
-const limitedMsMin = 1_000;
+const rateLimitPauseMsMin = 1_000;
 
 export type RetryDecision =
   | { readonly kind: 'delivered' }
@@ -60,15 +60,15 @@ function decideCounted(
   spanMsMax: number,
 ): RetryDecision {
   const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
-  const isUnseen = mayHaveArrived && !claim.possibleDuplicate && asksForPause(failure);
+  const isResultUnseen = mayHaveArrived && !claim.possibleDuplicate && asksForPause(failure);
   const gapMs = gapAfter(claim.attemptOfSchedule, durability.deliveryGapsMs, spanMsMax);
-  if (gapMs === null && !isUnseen) return { kind: 'bury', why: failure };
+  if (gapMs === null && !isResultUnseen) return { kind: 'bury', why: failure };
   const pauseMs = Math.max(
     spread(gapMs ?? 0, durability.jitter, clock.random),
     Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
   );
   const isCold = claim.attemptOfSchedule > durability.hotGaps;
-  const park = isCold || (!isUnseen && isLong(pauseMs, durability));
+  const park = isCold || (!isResultUnseen && isLong(pauseMs, durability));
   const at = Math.round(clock.now() + pauseMs);
   return { kind: 'defer', at, why: failure, how: { park, possibleDuplicate } };
 }
@@ -93,7 +93,7 @@ function decidePaced(
     const outcome = { failure: asked, mayHaveArrived: false };
     return decideCounted(outcome, claim, durability, clock, spanMsMax);
   }
-  const at = Math.ceil(clock.now() + Math.max(askedMs, limitedMsMin));
+  const at = Math.ceil(clock.now() + Math.max(askedMs, rateLimitPauseMsMin));
   return {
     kind: 'defer',
     at,

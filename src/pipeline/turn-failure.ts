@@ -5,11 +5,11 @@ import { failure } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { Claim, Effects } from '../ledger/ledger.ts';
 import { commandsOn } from './commands.ts';
-import { bareContext, effectsOf } from './effects.ts';
+import { emptyContext, effectsOf } from './effects.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
-import { shownBefore } from './previews.ts';
+import { earlierPreview } from './previews.ts';
 import { decideSession } from './sessions.ts';
-import { settledBy } from './approvals/decide.ts';
+import { settlementOf } from './approvals/decide.ts';
 
 const faultDecision: Decision = {
   kind: 'apology',
@@ -62,14 +62,14 @@ export async function buryMessage(
     repeatedTurn?.sensitivity ?? 'public',
   ];
   const sensitivity = strictest(...labels);
-  const shownAs = deps.ledger.previews.of(claim) ?? shownBefore(route.channel, claim);
-  const turnContext = { ...bareContext(sensitivity), shownAs };
+  const shownAs = deps.ledger.previews.of(claim) ?? earlierPreview(route.channel, claim);
+  const turnContext = { ...emptyContext(sensitivity), shownAs };
   const timeline = { decision, claimedAt: now, decidedAt: now, turnContext };
   const effects = effectsOf(deps, route, claim, faultDecision, timeline);
   // Later turns do not see a message that ends the process: it would end the process there, too.
   const safeEffects = kind === 'poison' ? withoutRepeat(effects) : effects;
   // Without this the approval would stay open for ever, and a replay could run the call again.
-  const settled = await settledBy(deps.ledger, claim.message);
+  const settled = await settlementOf(deps.ledger, claim.message);
   const finalEffects = settled === undefined ? safeEffects : { ...safeEffects, settled };
   if (await deps.ledger.bury(claim, why, finalEffects)) deps.events.buried(event);
 }

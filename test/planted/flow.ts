@@ -97,7 +97,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'A reply that cannot be delivered holds up its conversation for days.',
     file: 'src/pipeline/retry-policy.ts',
-    find: 'const park = isCold || (!isUnseen && isLong(pauseMs, durability));',
+    find: 'const park = isCold || (!isResultUnseen && isLong(pauseMs, durability));',
     replace: 'const park = false;',
   },
   {
@@ -274,7 +274,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'A voice message is cut off with the other files, however long its turn may take.',
     file: 'src/pipeline/attachments/reading.ts',
-    find: 'media, bytes, hearingTime)',
+    find: 'media, bytes, transcriptionTime)',
     replace: 'media, bytes, reading.time)',
   },
   {

@@ -158,7 +158,7 @@ export function outcomeOf({
  * The approval that ends with this dead-lettered message; undefined: none, or it cannot be read. If
  * the call was approved, nobody knows whether it began.
  */
-export async function settledBy(
+export async function settlementOf(
   { approvals }: Pick<Ledger, 'approvals'>,
   message: Message,
 ): Promise<Effects['settled']> {
@@ -171,7 +171,7 @@ export async function settledBy(
 /**
  * The open approvals that may end with a message of that conversation, which an operator answers.
  */
-export async function openIn(
+export async function openApprovalsIn(
   ledger: Pick<Ledger, 'approvals'>,
   where: ConversationKey,
   now: number,

@@ -54,7 +54,7 @@ export function textIn(bytes: Uint8Array): string | null {
 }
 
 /** Like `textIn`, for a file that nothing else calls a text: control characters make it none. */
-export function textInUntold(bytes: Uint8Array): string | null {
+export function textInUnlabelled(bytes: Uint8Array): string | null {
   const text = textIn(bytes);
   return text === null || controlCharacters.test(text) ? null : text;
 }

@@ -16,7 +16,7 @@ import { failure, type Failure, type FailureKind } from '../../domain/failure.ts
 import type { Media, Message } from '../../domain/message.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import { stoppedAfter, type Stop } from '../../lib/stop.ts';
-import { kindOfFile, textIn, textInUntold, type FileKind } from './file-types.ts';
+import { kindOfFile, textIn, textInUnlabelled, type FileKind } from './file-types.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { unreadSentences } from '../sentences.ts';
@@ -46,7 +46,7 @@ type Reading = ReportDeps & {
   readonly route: ActiveRoute;
   /** For everything except voice messages. */
   readonly time: ReadingTime;
-  readonly hearingTime: ReadingTime;
+  readonly transcriptionTime: ReadingTime;
 };
 
 /**
@@ -69,8 +69,8 @@ export async function readAttachments(
   return stoppedAfter(transcriptionEnd - since, turnContext.stop, (transcriptionStop) =>
     stoppedAfter(endsAt - since, turnContext.stop, (stop) => {
       const time = { stop, endsAt };
-      const hearingTime = { stop: transcriptionStop, endsAt: transcriptionEnd };
-      return readAll({ deps, route, message, turnContext, since, time, hearingTime }, all);
+      const transcriptionTime = { stop: transcriptionStop, endsAt: transcriptionEnd };
+      return readAll({ deps, route, message, turnContext, since, time, transcriptionTime }, all);
     }),
   );
 }
@@ -147,7 +147,7 @@ async function readOne(reading: Reading, media: Media): Promise<FileRead> {
   const tooLarge = notRead(partOf[kind], 'too_large', tooLargeSentence);
   if ((media.bytes ?? 0) > bytesMax) return tooLarge;
   const isSpoken = kind === 'spoken';
-  const { stop } = isSpoken ? reading.hearingTime : reading.time;
+  const { stop } = isSpoken ? reading.transcriptionTime : reading.time;
   const room = isSpoken ? reading.deps.spokenBytes : reading.deps.fileBytes;
   const held = { bytes: media.bytes || bytesMax, whose: personOf(reading.message) };
   const read = await room.within(held, stop, async () => {
@@ -192,7 +192,7 @@ async function readBytes(
   media: Media,
   bytes: Uint8Array,
 ): Promise<FileRead> {
-  const { route, message, hearingTime } = reading;
+  const { route, message, transcriptionTime } = reading;
   const { reference: name } = media;
   switch (kind) {
     case 'text': {
@@ -201,7 +201,7 @@ async function readBytes(
       return { kind: 'read', attachment: { kind, name, text } };
     }
     case 'untold': {
-      const text = bytes.length > textBytesMax ? null : textInUntold(bytes);
+      const text = bytes.length > textBytesMax ? null : textInUnlabelled(bytes);
       if (text === null) {
         return readPicture(
           reading,
@@ -213,7 +213,7 @@ async function readBytes(
       return { kind: 'read', attachment: { kind: 'text', name, text } };
     }
     case 'spoken':
-      return transcribeVoice(route.speech!, route, message, media, bytes, hearingTime);
+      return transcribeVoice(route.speech!, route, message, media, bytes, transcriptionTime);
     case 'picture':
       return readPicture(
         reading,

@@ -9,10 +9,10 @@ import type { MessageId } from '../../domain/ids.ts';
 import type { OperatorAnswer } from '../../domain/takeover.ts';
 import type { TakeoverMessage, Effects } from '../../ledger/ledger.ts';
 import { commandsOn } from '../commands.ts';
-import { bareContext, effectsOf } from '../effects.ts';
+import { emptyContext, effectsOf } from '../effects.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { decideSession, traceSession } from '../sessions.ts';
-import { openIn } from '../approvals/decide.ts';
+import { openApprovalsIn } from '../approvals/decide.ts';
 
 export type HandWritten = {
   readonly text: string;
@@ -36,7 +36,7 @@ export async function answerAsOperator(
 ): Promise<TakeoverResult> {
   if (route === undefined) return { kind: 'not_served' };
   const answeredMessages: TakeoverMessage[] = [];
-  const open = await openIn(deps.ledger, where, deps.now());
+  const open = await openApprovalsIn(deps.ledger, where, deps.now());
   const result = await deps.ledger.byHand.answer(where, upTo, (one, isLast) => {
     answeredMessages.push(one);
     const lastShown = answeredMessages.findLast(({ message }) => message.preview !== undefined);
@@ -74,7 +74,7 @@ function lastEffects(
   const visibleTurns = move === null ? memory.turns : [];
   // The operator sees the whole conversation, so the answer may repeat private text.
   const labels = visibleTurns.map(({ sensitivity }) => sensitivity);
-  const turnContext = bareContext(
+  const turnContext = emptyContext(
     strictest(message.sensitivity, route.brain.sensitivity, ...labels),
     [
       ...(route.session === null ? [] : [traceSession(memory, decision)]),

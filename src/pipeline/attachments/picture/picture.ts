@@ -14,7 +14,7 @@ export interface Pictures extends AsyncDisposable {
    * Waits until it is its turn, or until it is stopped, however many pictures wait already. People
    * take turns, one picture each, however many pictures each of them sent.
    */
-  remake(bytes: Uint8Array, whose: string, stop: Stop): Promise<Remade>;
+  remake(bytes: Uint8Array, owner: string, stop: Stop): Promise<Remade>;
 }
 
 /**

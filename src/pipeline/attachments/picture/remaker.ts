@@ -60,16 +60,16 @@ class Remaker implements Pictures {
     this.#limits = limits;
   }
 
-  async remake(bytes: Uint8Array, whose: string, stop: Stop): Promise<Remade> {
+  async remake(bytes: Uint8Array, owner: string, stop: Stop): Promise<Remade> {
     const size = sizeOf(bytes);
     if (size === null) return { kind: 'unknown' };
     if (size.heldBytes > this.#limits.heldBytesMax) return { kind: 'too_large' };
     if (this.#closed || stop.stopped) return stopped;
     const { promise, resolve } = Promise.withResolvers<Remade>();
     const queued = { bytes, resolve };
-    const cancel = (): void => this.#cancel(whose, queued);
+    const cancel = (): void => this.#cancel(owner, queued);
     stop.listen(cancel);
-    this.#waiting.push(whose, queued);
+    this.#waiting.push(owner, queued);
     if (this.#current === null) this.#next();
     return promise.finally(() => stop.unlisten(cancel));
   }
@@ -82,9 +82,9 @@ class Remaker implements Pictures {
     await this.#abandon(stopped);
   }
 
-  #cancel(whose: string, queued: QueuedPicture): void {
+  #cancel(owner: string, queued: QueuedPicture): void {
     if (this.#current === queued) return void this.#abandon(stopped);
-    this.#waiting.delete(whose, queued);
+    this.#waiting.delete(owner, queued);
     queued.resolve(stopped);
   }
 
