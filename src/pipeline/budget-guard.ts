@@ -1,4 +1,7 @@
-/** What pays for the calls of one turn, or of one trial: the ledger, within the brain's budget. */
+/**
+ * Pays for the model calls of one turn, or of one trial: reserves tokens and cost in the ledger,
+ * within the brain's budget.
+ */
 import type { Events } from '../domain/event.ts';
 import { compareAmounts, costOf, dearest } from '../domain/money.ts';
 import type {
@@ -22,7 +25,7 @@ export type BudgetGuardDeps = {
   readonly now: () => number;
 };
 
-/** `sender`: who wrote the message; null: nobody did, it is a trial. */
+/** `sender`: who wrote the message; null: a trial, which has no sender. */
 export type Charging = {
   readonly brain: { readonly name: string; readonly budget: Budget | null };
   readonly sender: Charged['sender'];
@@ -32,14 +35,14 @@ export function createBudgetGuard(deps: BudgetGuardDeps, charging: Charging): Bu
   return new BrainBudgetGuard(deps, charging);
 }
 
-/** From this share on a day's budget is nearly used. */
-const nearly = 0.8;
+/** From this share on, a day's budget counts as nearly used. */
+const nearlyUsedShare = 0.8;
 
 class BrainBudgetGuard implements BudgetGuard {
   readonly #deps: BudgetGuardDeps;
   readonly #charging: Charging;
-  /** Used, or reserved, by the calls of this turn to models that cost. */
-  #ofTurn = 0;
+  /** Tokens used or reserved by the calls of this turn to models that cost money. */
+  #turnTokens = 0;
 
   constructor(deps: BudgetGuardDeps, charging: Charging) {
     this.#deps = deps;
@@ -49,33 +52,33 @@ class BrainBudgetGuard implements BudgetGuard {
   reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | Unpaid> {
     const { brain, sender } = this.#charging;
     const charged = { ...payable, day: localDay(this.#deps.now()), brain: brain.name, sender };
-    return payable.costs ? this.#pay(charged, most) : this.#reserved(charged, null);
+    return payable.costs ? this.#reserveTokens(charged, most) : this.#reserved(charged, null);
   }
 
-  async #pay(charged: Charged, most: Tokens): Promise<Reserved | Unpaid> {
+  async #reserveTokens(charged: Charged, most: Tokens): Promise<Reserved | Unpaid> {
     const { brain } = this.#charging;
     const { tokensPerTurn = null } = brain.budget ?? {};
     const size = most.input + most.output;
-    if (tokensPerTurn !== null && this.#ofTurn + size > tokensPerTurn) {
+    if (tokensPerTurn !== null && this.#turnTokens + size > tokensPerTurn) {
       return { kind: 'over_budget', opensAt: null };
     }
-    // Calls that are asked for together must not each find the room of the others.
-    this.#ofTurn += size;
+    // Reserved before the await: simultaneous calls must not each find the same room.
+    this.#turnTokens += size;
     const limits = limitsOf(brain.budget, charged.sender);
     const reserving = await this.#deps.book.reserve(charged, most, limits);
     if (reserving.kind === 'reserved') {
-      for (const sum of reserving.sums) this.#watch(sum, charged.day);
+      for (const sum of reserving.sums) this.#warnIfNearlyUsed(sum, charged.day);
       return this.#reserved(charged, most);
     }
-    this.#ofTurn -= size;
-    return reserving.kind === 'over' ? this.#over(reserving.limit, charged, most) : reserving;
+    this.#turnTokens -= size;
+    return reserving.kind === 'over' ? this.#refuse(reserving.limit, charged, most) : reserving;
   }
 
   #reserved(charged: Charged, reserved: Tokens | null): Reserved {
     return {
       kind: 'reserved',
       settle: (used) => {
-        if (reserved !== null) this.#ofTurn += tokensOf(used) - tokensOf(reserved);
+        if (reserved !== null) this.#turnTokens += tokensOf(used) - tokensOf(reserved);
         const { brain, model } = charged;
         if (used !== null) this.#deps.events.modelSpent({ brain, model, used });
         this.#deps.book.settle(charged, reserved, used);
@@ -83,17 +86,17 @@ class BrainBudgetGuard implements BudgetGuard {
     };
   }
 
-  #watch({ limit, before }: LimitSum, day: string): void {
-    if (Number(before) < nearly * Number(limit.most)) return;
+  #warnIfNearlyUsed({ limit, before }: LimitSum, day: string): void {
+    if (Number(before) < nearlyUsedShare * Number(limit.most)) return;
     const brain = this.#charging.brain.name;
-    this.#deps.events.budgetReached({ brain, ...named(limit), state: 'nearly_used', day });
+    this.#deps.events.budgetReached({ brain, ...limitFields(limit), state: 'nearly_used', day });
   }
 
-  #over(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
+  #refuse(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
     const brain = this.#charging.brain.name;
-    this.#deps.events.budgetReached({ brain, ...named(limit), state: 'used_up', day });
-    // What has no room in a whole day would be refused tomorrow, too.
-    const isForGood = isBeyond(limit, most, price);
+    this.#deps.events.budgetReached({ brain, ...limitFields(limit), state: 'used_up', day });
+    // A call that is larger than a whole day's budget would be refused tomorrow, too.
+    const isForGood = isBeyondLimit(limit, most, price);
     return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#deps.now()) };
   }
 }
@@ -110,12 +113,12 @@ function limitsOf(budget: Budget | null, sender: Charged['sender']): readonly Sp
   return limits;
 }
 
-function named({ kind: limit, most }: SpendLimit) {
+function limitFields({ kind: limit, most }: SpendLimit) {
   return { limit, most };
 }
 
-/** Whether it does not fit even where nothing has been used. */
-function isBeyond(limit: SpendLimit, most: Tokens, price: Charged['price']): boolean {
+/** Whether the call is too large even for an unused limit. */
+function isBeyondLimit(limit: SpendLimit, most: Tokens, price: Charged['price']): boolean {
   if (limit.kind !== 'cost_per_day') return most.input + most.output > limit.most;
   return price !== null && compareAmounts(costOf(most, dearest(price)), limit.most) > 0;
 }

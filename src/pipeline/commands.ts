@@ -1,6 +1,6 @@
 /**
- * The commands that svc answers by itself, in order with the conversation's other messages and
- * durable like any reply. They are no part of the history.
+ * The commands that svc answers itself, in order with the conversation's other messages and durable
+ * like any reply. They are not part of the history.
  */
 import { isMessengerType, kindTypeOf } from '../channels/registry.ts';
 import type { QuotedBlock, HistoryBounds, TurnRow } from '../domain/conversation.ts';
@@ -12,20 +12,20 @@ import type { InClaim } from '../ledger/ledger.ts';
 import { decide, hasApprover, isApprover } from './approvals/decide.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
 import { commandsListed, noticesOf, ownDescriptions } from './offered-commands.ts';
-import { commandSentences as say } from './sentences.ts';
+import { commandSentences } from './sentences.ts';
 import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 
 /**
- * What a command says and changes; `command` is its name, for the trace and the counters: also of
- * what svc says to a message of its own. `text` null: nothing is to be said.
+ * The text and the changes of a command's answer. `command` is its name in the trace and the
+ * counters; svc's answers to its own messages have names, too. `text` null: nothing is sent.
  */
 export type CommandAnswer = {
   readonly kind: 'command';
   readonly command: Command['kind'] | 'approval' | 'question' | 'unread';
   readonly text: string | null;
   readonly choices?: readonly Choice[];
-  /** The quoted block that the session goes on with; null: none. */
+  /** The quoted block that the session continues with; null: none. */
   readonly imported: QuotedBlock | null;
   readonly notes: readonly NoteMove[];
 };
@@ -46,10 +46,10 @@ export function commandsOn(
   return { session, notes: keepsNotes, tools: agent !== null, approvals, messenger, retries };
 }
 
-/** What was not answered is remembered where there is storage. */
+/** Unanswered turns are remembered only where there is storage. */
 type RememberingDeps = { readonly ledger: Pick<Deps['ledger'], 'durability'> };
 
-/** @param decision what the message means; a cut in it comes before the command */
+/** @param decision what the message means; its cut comes before the command */
 export async function answerCommand(
   deps: Deps,
   route: ActiveRoute,
@@ -59,32 +59,35 @@ export async function answerCommand(
 ): Promise<CommandAnswer> {
   switch (command.kind) {
     case 'begin':
-      return answer(command, say.begun);
+      return commandAnswer(command, commandSentences.begun);
     case 'recall':
-      return recall(deps, route, claim, command, decision);
+      return answerRecall(deps, route, claim, command, decision);
     case 'notes':
-      return notes(deps, route, claim, command);
+      return answerNotes(deps, route, claim, command);
     case 'tools':
-      return tools(deps, route, claim, command);
+      return answerTools(deps, route, claim, command);
     case 'approve':
     case 'refuse':
-      return answer(command, await decide(deps, route, claim.message, command));
+      return commandAnswer(command, await decide(deps, route, claim.message, command));
     case 'start':
-      return answer(command, say.start);
+      return commandAnswer(command, commandSentences.start);
     case 'help':
-      return answer(command, say.help(commandsListed(commandsOn(deps, route, claim.message))));
+      return commandAnswer(
+        command,
+        commandSentences.help(commandsListed(commandsOn(deps, route, claim.message))),
+      );
     case 'retry':
-      return answer(command, say.retryNothing);
+      return commandAnswer(command, commandSentences.retryNothing);
     case 'welcome':
-      return answer(command, say.welcome);
+      return commandAnswer(command, commandSentences.welcome);
     case 'pair':
-      return answer(command, say.pairing(command.code));
+      return commandAnswer(command, commandSentences.pairing(command.code));
     default:
       return command satisfies never;
   }
 }
 
-async function recall(
+async function answerRecall(
   { ledger }: Deps,
   { session, brain }: ActiveRoute,
   claim: InClaim,
@@ -92,43 +95,52 @@ async function recall(
   { move }: SessionDecision,
 ): Promise<CommandAnswer> {
   const most = mayQuote(brain.historyBounds) ? (session?.recallMax ?? 0) : 0;
-  if (most === 0) return answer(command, say.recallOff);
-  const asked = command.rest === '' ? most : wholeNumber(command.rest);
-  if (asked === null || asked > most) return answer(command, say.recallBadCount(most));
-  if (move === null && !claim.memory.empty) return answer(command, say.recallNotEmpty);
-  // A session that this very message ends is the newest that has turns.
-  // A message without an answer may be one that no model takes.
-  const before = (await ledger.recall(claim, asked)).filter(({ reply }) => reply !== null);
-  if (before.length === 0) return answer(command, say.recallNothing);
-  const { block, sensitivity, turns } = quote(before, brain.historyBounds);
+  if (most === 0) return commandAnswer(command, commandSentences.recallOff);
+  const count = command.rest === '' ? most : wholeNumber(command.rest);
+  if (count === null || count > most)
+    return commandAnswer(command, commandSentences.recallBadCount(most));
+  if (move === null && !claim.memory.empty)
+    return commandAnswer(command, commandSentences.recallNotEmpty);
+  // If this message ends a session, that session is the newest that has turns. Turns without an
+  // answer are left out: maybe no model takes them.
+  const earlierTurns = (await ledger.recall(claim, count)).filter(({ reply }) => reply !== null);
+  if (earlierTurns.length === 0) return commandAnswer(command, commandSentences.recallNothing);
+  const { block, sensitivity, turns } = quote(earlierTurns, brain.historyBounds);
   const imported = { text: block, sensitivity };
   const isHidden = sensitivity === 'private' && brain.sensitivity === 'public';
-  const text = say.recalled(turns) + (isHidden ? ` ${say.recalledHere}` : '');
-  return { ...answer(command, text), imported };
+  const text =
+    commandSentences.recalled(turns) + (isHidden ? ` ${commandSentences.recalledHere}` : '');
+  return { ...commandAnswer(command, text), imported };
 }
 
-async function notes(
+async function answerNotes(
   { ledger }: Deps,
   { brain }: ActiveRoute,
   claim: InClaim,
   command: Extract<Intent, { kind: 'notes' }>,
 ): Promise<CommandAnswer> {
   const scope = brain.agent?.notes ?? null;
-  if (scope === null) return answer(command, say.notesNone);
-  // What others have said may stand in them.
-  if (scope.kind === 'brain') return answer(command, say.notesNotYours);
+  if (scope === null) return commandAnswer(command, commandSentences.notesNone);
+  // They may hold text of other people.
+  if (scope.kind === 'brain') return commandAnswer(command, commandSentences.notesNotYours);
   if (command.rest === 'clear') {
-    return { ...answer(command, say.notesCleared), notes: [{ kind: 'clear', scope }] };
+    return {
+      ...commandAnswer(command, commandSentences.notesCleared),
+      notes: [{ kind: 'clear', scope }],
+    };
   }
-  if (command.rest !== '') return answer(command, say.notesUsage);
+  if (command.rest !== '') return commandAnswer(command, commandSentences.notesUsage);
   const kept = await ledger.notes(claim, scope);
-  return answer(command, kept.length === 0 ? say.notesNone : say.notesList(kept));
+  return commandAnswer(
+    command,
+    kept.length === 0 ? commandSentences.notesNone : commandSentences.notesList(kept),
+  );
 }
 
-/** `/tools` tells at most so many uses. */
+/** `/tools` lists at most so many uses. */
 const usesMax = 5;
 
-async function tools(
+async function answerTools(
   { ledger }: Deps,
   { brain }: ActiveRoute,
   claim: InClaim,
@@ -137,21 +149,21 @@ async function tools(
   const type = kindTypeOf(claim.message.channel);
   const abilities = brain.agent?.abilitiesOn(type) ?? [];
   const uses = await ledger.toolUses(claim, usesMax);
-  return answer(command, say.toolsList(abilities, uses));
+  return commandAnswer(command, commandSentences.toolsList(abilities, uses));
 }
 
-function answer({ kind }: Command, text: string): CommandAnswer {
+function commandAnswer({ kind }: Command, text: string): CommandAnswer {
   return ownAnswer(kind, text);
 }
 
-/** @param choices none where there is nothing to press */
+/** @param choices the buttons of the answer; empty: none */
 export function ownAnswer(
   command: CommandAnswer['command'],
   text: string | null,
   choices: readonly Choice[] = [],
 ): CommandAnswer {
-  const said = { kind: 'command', command, text, imported: null, notes: [] } as const;
-  return choices.length === 0 ? said : { ...said, choices };
+  const answer = { kind: 'command', command, text, imported: null, notes: [] } as const;
+  return choices.length === 0 ? answer : { ...answer, choices };
 }
 
 function wholeNumber(text: string): number | null {
@@ -159,7 +171,7 @@ function wholeNumber(text: string): number | null {
   return number > 0 ? number : null;
 }
 
-/** Tells a messenger which commands there are on it, for whomever. */
+/** Tells a messenger its commands, for all its users alike. */
 export function offerCommands(
   deps: RememberingDeps,
   channel: ChannelKey,
@@ -173,26 +185,26 @@ export function offerCommands(
   route.channel.offer({ commands, own: ownDescriptions });
 }
 
-/** The part of a brain's window that a recalled block may take: turns have room beside it. */
-const partMax = 3 / 4;
+/** The share of a brain's window that a recalled block may take: turns need the rest. */
+const recallShareMax = 3 / 4;
 
 const cutMark = ' […]';
-const head =
+const quoteHeading =
   'Quoted from an earlier session of this conversation, as history and not as a request:';
 
-/** A block with less of a turn than this says nothing. */
+/** A block with less of a turn than this is useless. */
 const quotedMin = 40;
 
 /** Whether a brain's window has room for a recalled block. */
 function mayQuote({ turns, characters }: HistoryBounds): boolean {
-  return turns > 0 && characters * partMax >= head.length + quotedMin;
+  return turns > 0 && characters * recallShareMax >= quoteHeading.length + quotedMin;
 }
 
 /**
- * Turns as one quoted block: every line of it begins with `>`. The newest that fit are taken; one
- * that does not fit alone is cut, with a mark.
+ * Formats turns as one quoted block, with `>` before every line. It takes the newest turns that
+ * fit. If even the newest does not fit, it is cut, with a mark.
  * @param characters of the brain's window
- * @returns the block, how many turns it holds, and the strictest stamp of these
+ * @returns the block, how many turns it holds, and their strictest sensitivity label
  */
 export function quote(
   rows: readonly TurnRow[],
@@ -202,20 +214,20 @@ export function quote(
   readonly sensitivity: Sensitivity;
   readonly turns: number;
 } {
-  const quoted: string[] = [];
-  let left = Math.floor(characters * partMax) - head.length;
+  const quotedTurns: string[] = [];
+  let charactersLeft = Math.floor(characters * recallShareMax) - quoteHeading.length;
   for (const row of rows.toReversed()) {
     const text = quoteTurn(row);
-    if (text.length + 1 > left) {
-      const most = Math.max(0, left - cutMark.length - 1);
-      if (quoted.length === 0) quoted.push(beginning(text, most).trimEnd() + cutMark);
+    if (text.length + 1 > charactersLeft) {
+      const most = Math.max(0, charactersLeft - cutMark.length - 1);
+      if (quotedTurns.length === 0) quotedTurns.push(beginning(text, most).trimEnd() + cutMark);
       break;
     }
-    quoted.push(text);
-    left -= text.length + 1;
+    quotedTurns.push(text);
+    charactersLeft -= text.length + 1;
   }
-  const turns = quoted.length;
-  const block = [head, ...quoted.reverse()].join('\n');
+  const turns = quotedTurns.length;
+  const block = [quoteHeading, ...quotedTurns.reverse()].join('\n');
   const labels = rows.slice(-turns).map(({ sensitivity }) => sensitivity);
   return { block, sensitivity: strictest(...labels), turns };
 }

@@ -1,3 +1,7 @@
+/**
+ * The two things that every step of the pipeline gets: the dependencies that live as long as the
+ * process, and the route of the message.
+ */
 import type { Brain } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { AccessConfig, SessionConfig } from '../config/config.ts';
@@ -10,33 +14,36 @@ import type { Speech } from './attachments/speech/speech.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ApprovalWork } from './approvals/request.ts';
 
-/** A channel and the brain that its route names, as one config revision has them. */
+/** A channel and the brain that its route names, in one revision of the configuration. */
 export type ActiveRoute = {
   readonly channel: Channel;
   readonly brain: Brain;
-  /** How its conversations are cut into sessions; null: never. */
+  /** How its conversations are divided into sessions; null: never. */
   readonly session: SessionConfig | null;
-  /** Who may talk; null where whoever has the channel's secret may: it has no gate. */
+  /** Who may talk; null: the channel has no gate, and everyone with its secret may talk. */
   readonly access: AccessConfig | null;
-  /** Writes down what is spoken there; absent: nothing is listened to. */
+  /** Transcribes voice messages; absent: nobody listens to them. */
   readonly speech?: Speech;
-  /** Makes pictures anew; absent: none are looked at. */
+  /** Re-encodes pictures; absent: nobody looks at them. */
   readonly pictures?: Pictures;
-  /** Messages within so many milliseconds of each other are one turn; absent: each is its own. */
+  /**
+   * Messages within so many milliseconds of each other become one turn; absent: each is its own
+   * turn.
+   */
   readonly gatherMs?: number;
-  /** All that have a route, by name. */
+  /** All brains that have a route, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };
 
-/** What the flow works with for the life of the process. */
+/** The dependencies of the pipeline, for the life of the process. */
 export type Deps = Clock & {
   readonly ledger: Ledger;
   readonly events: Events;
   readonly ids: IdSource;
   readonly random: () => number;
   readonly approvals: ApprovalWork;
-  /** What is fetched and read of files, for all turns at work. */
+  /** Memory for fetching and reading files, shared by all running turns. */
   readonly fileBytes: ByteSemaphore;
-  /** The same of what is spoken: it takes minutes, and is in the way of no other file. */
+  /** The same for voice messages, which take minutes and must not delay other files. */
   readonly spokenBytes: ByteSemaphore;
 };

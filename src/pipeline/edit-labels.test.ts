@@ -1,4 +1,4 @@
-/** How private an edit is, by what is known of the message that it changes. */
+/** How private an edit is, by what is known about the message that it changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Handled } from '../channels/channel.ts';
@@ -7,7 +7,7 @@ import type { Inbound } from '../domain/message.ts';
 import { EditLabels } from './quoted-message.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
-const said = (more: Partial<Inbound>): Inbound => ({
+const inboundOf = (more: Partial<Inbound>): Inbound => ({
   channel,
   conversation: 'ann' as ConversationId,
   sender: { id: 'ann', name: null },
@@ -18,7 +18,7 @@ const said = (more: Partial<Inbound>): Inbound => ({
   setting: 'direct',
   ...more,
 });
-const edit = said({ dedupeKey: 'edit:q1', apart: 'edit', edits: 'q1' });
+const edit = inboundOf({ dedupeKey: 'edit:q1', apart: 'edit', edits: 'q1' });
 const taken = (duplicate = false): Handled => {
   const receipt = { id: 'm1' as MessageId, duplicate, keyReused: false, safe: Promise.resolve() };
   return { kind: 'accepted', receipts: [receipt] };
@@ -28,7 +28,7 @@ const labelOf = async (it: EditLabels, one: Inbound) => (await it.label(channel,
 
 test('an edit is public where this process took its message in as public', async () => {
   const it = labels(null);
-  it.accepted([said({})], taken(), 'public');
+  it.accepted([inboundOf({})], taken(), 'public');
   assert.equal((await labelOf(it, edit))?.sensitivity, 'public');
   assert.equal((await labelOf(it, { ...edit, edits: 'q2' }))?.sensitivity, 'private');
 });
@@ -43,7 +43,7 @@ test('an edit is private where its message was, or was turned away, or came befo
     [full, 'public'],
   ] as const) {
     const it = labels(null);
-    it.accepted([said({})], handled, sensitivity);
+    it.accepted([inboundOf({})], handled, sensitivity);
     assert.equal((await labelOf(it, edit))?.sensitivity, 'private');
   }
 });
@@ -58,12 +58,13 @@ test('of an unknown message the time decides when it was said', async () => {
     assert.equal((await labelOf(it, one))?.sensitivity, sensitivity);
   }
   assert.equal((await labelOf(it, edit))?.sensitivity, 'private');
-  assert.equal((await labelOf(it, said({})))?.sensitivity, undefined);
+  assert.equal((await labelOf(it, inboundOf({})))?.sensitivity, undefined);
 });
 
 test('the oldest messages are forgotten', async () => {
   const it = labels(null);
-  for (let n = 0; n <= 5_000; n++) it.accepted([said({ dedupeKey: `q${n}` })], taken(), 'public');
+  for (let n = 0; n <= 5_000; n++)
+    it.accepted([inboundOf({ dedupeKey: `q${n}` })], taken(), 'public');
   assert.equal((await labelOf(it, { ...edit, edits: 'q0' }))?.sensitivity, 'private');
   assert.equal((await labelOf(it, edit))?.sensitivity, 'public');
 });

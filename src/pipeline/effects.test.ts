@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Reply } from '../domain/reply.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { replyBody, replyFrom } from '../ledger/engine/bodies.ts';
-import { bareContext, effectsOf, partsOf, type TurnEnd } from './effects.ts';
+import { emptyContext, effectsOf, partsOf, type TurnEnd } from './effects.ts';
 import type { ActiveRoute, Deps } from './deps.ts';
 
 const choices = [{ label: 'Approve', says: '/approve 4XK2M9TQ0Z' }];
@@ -55,8 +55,8 @@ test('what failed may be asked again by a press, unless it has had an effect', (
   const deps = { ledger: { durability: { durable: true } }, ids: { reply: () => 'r' } };
   const route = { brain: { name: 'b' }, session: null, channel: {} };
   const choicesAfter = (hasActed: boolean, text = 'pay Bob') => {
-    const turnContext = { ...bareContext('public'), hasActed };
-    const decision = { move: null, act: { kind: 'think', text } } as const;
+    const turnContext = { ...emptyContext('public'), hasActed };
+    const decision = { move: null, intent: { kind: 'think', text } } as const;
     const { replies } = effectsOf(
       deps as unknown as Deps,
       route as unknown as ActiveRoute,
@@ -67,7 +67,7 @@ test('what failed may be asked again by a press, unless it has had an effect', (
     return replies[0]?.choices;
   };
   assert.deepEqual(choicesAfter(false), [{ label: 'Try again', says: '/retry 3' }]);
-  // What is written like svc's own words is none that `/retry` finds.
+  // `/retry` does not find a message that is written like svc's own text.
   assert.equal(choicesAfter(false, '(approved: pay)'), undefined);
   assert.equal(choicesAfter(true), undefined);
 });
@@ -76,14 +76,14 @@ test('what stands where there is no answer says so, also when it was kept', () =
   const message = { id: 'm', channel: 'c:1', text: 'hi', address: { channel: 'c:1', target: 't' } };
   const deps = { ledger: { durability: { durable: false } }, ids: { reply: () => 'r' } };
   const route = { brain: { name: 'b' }, session: null, channel: {} };
-  const decision = { move: null, act: { kind: 'think', text: 'hi' } } as const;
+  const decision = { move: null, intent: { kind: 'think', text: 'hi' } } as const;
   const replyTo = (end: object) => {
     const { replies } = effectsOf(
       deps as unknown as Deps,
       route as unknown as ActiveRoute,
       { message, attempt: 1 } as unknown as InClaim,
       end as TurnEnd,
-      { decision, claimedAt: 3, decidedAt: 4, turnContext: bareContext('public') },
+      { decision, claimedAt: 3, decidedAt: 4, turnContext: emptyContext('public') },
     );
     const [{ id, conversation, createdAt }] = replies as [Reply];
     return replyFrom({ id, channel: 'c:1', conversation, createdAt, body: replyBody(replies[0]!) });

@@ -1,3 +1,7 @@
+/**
+ * Turns the end of a turn into the `Effects` that the ledger commits: replies, history, approvals
+ * and the trace.
+ */
 import { withSpeaker, unshownQuote, withQuote } from '../domain/surroundings.ts';
 import type { Channel } from '../channels/channel.ts';
 import { isMessengerType } from '../channels/registry.ts';
@@ -15,25 +19,25 @@ import { approversOf } from './approvals/request.ts';
 import type { CommandAnswer } from './commands.ts';
 import type { PipelineTurnContext } from './turn-context.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
-import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
+import { sentenceOf, sessionNotice, newSessionHint } from './sentences.ts';
 import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './approvals/decide.ts';
 
-/** What one turn came to: a brain's decision, or svc's answer to a command. */
+/** The end of one turn: a brain's decision, or svc's answer to a command. */
 export type TurnEnd = Decision | CommandAnswer;
 
-/** What an operator wrote in their place. */
-type WrittenByHand = { readonly kind: 'by_hand'; readonly text: string };
+/** The text of an operator who answers in their place. */
+type OperatorText = { readonly kind: 'by_hand'; readonly text: string };
 
-/** What of a claim a turn's effects are made of. */
-type Answered = Pick<InClaim, 'message' | 'attempt'>;
+/** The part of a claim that the effects need. */
+type AnsweredClaim = Pick<InClaim, 'message' | 'attempt'>;
 
-/** What happened on the way. Times are milliseconds since 1970. */
+/** The course of the turn. Times are milliseconds since 1970. */
 export type TurnTimeline = {
   readonly decision: SessionDecision;
   readonly claimedAt: number;
   readonly decidedAt: number;
-  /** What the turn left on its desk. */
+  /** What the turn collected in its context. */
   readonly turnContext: Pick<
     PipelineTurnContext,
     | 'steps'
@@ -53,15 +57,21 @@ export type TurnTimeline = {
   >;
 };
 
-/** What is left where no brain was at the desk. */
-export function bareContext(
+/** An empty turn context, for turns that no brain answered. */
+export function emptyContext(
   sensitivity: Sensitivity,
   steps: TraceStep[] = [],
 ): TurnTimeline['turnContext'] {
-  const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
+  const emptyFields = {
+    noteMoves: null,
+    toolUses: null,
+    unsent: null,
+    asked: null,
+    followed: null,
+  };
   return {
     steps,
-    ...nothing,
+    ...emptyFields,
     remembered: null,
     quoted: null,
     window: null,
@@ -74,51 +84,55 @@ export function bareContext(
 }
 
 /**
- * Everything one finished turn changes: the replies, what later turns remember, and the trace. A
- * sentence of svc's own is sent but not remembered. The person's message is always remembered,
- * unless it was a command, or nothing that can be read.
+ * Everything that one finished turn changes: the replies, the memory of later turns, and the trace.
+ * A sentence of svc's own is sent but not remembered. The person's message is always remembered,
+ * unless it was a command, or nothing in it can be read.
  */
 export function effectsOf(
   deps: Deps,
   route: ActiveRoute,
-  claim: Answered,
-  end: TurnEnd | WrittenByHand,
+  claim: AnsweredClaim,
+  end: TurnEnd | OperatorText,
   timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;
   const { decision, turnContext } = timeline;
-  const own = end.kind === 'apology' ? apologyAfter(route, end, timeline) : null;
-  const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
+  const apologyText = end.kind === 'apology' ? apologyWithOutcome(route, end, timeline) : null;
+  const text = apologyText ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const command = end.kind === 'command' ? end : null;
-  // What was asked for waits only where the question goes out.
+  // A call waits for approval only if the question is sent.
   const asked = end.kind === 'reply' ? turnContext.asked : null;
-  // What nobody could read is no question, and later turns learn nothing from it.
-  const isUnread = command?.command === 'unread';
+  // An unreadable message is no question, and later turns learn nothing from it.
+  const isUnreadable = command?.command === 'unread';
   const followed = command === null ? turnContext.followed : null;
-  const said = isUnread ? null : saidIn(message, decision, followed, turnContext);
-  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
+  const rememberedText = isUnreadable
+    ? null
+    : rememberedTextOf(message, decision, followed, turnContext);
+  const answerText = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   const { sensitivity } = turnContext;
   const turn =
-    said === null ? null : { at: message.acceptedAt, text: said, reply: answered, sensitivity };
+    rememberedText === null
+      ? null
+      : { at: message.acceptedAt, text: rememberedText, reply: answerText, sensitivity };
   const choices =
     asked !== null
-      ? choicesOn(route, message.channel, asked)
+      ? approvalChoices(route, message.channel, asked)
       : end.kind === 'apology'
-        ? waysOn(deps, route, message.channel, end, isRepeatable(turnContext) ? turn : null)
+        ? failureChoices(deps, route, message.channel, end, isRepeatable(turnContext) ? turn : null)
         : command?.choices;
-  const isApology = own !== null || isUnread;
-  const worded = text === null ? null : { text, choices, isApology };
-  const reply = worded === null ? null : replyOf(deps, route, claim, worded, timeline);
+  const isApology = apologyText !== null || isUnreadable;
+  const content = text === null ? null : { text, choices, isApology };
+  const reply = content === null ? null : replyOf(deps, route, claim, content, timeline);
   return {
-    // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
-    replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
+    // svc's own sentence fits any platform, and is sent even where splitting is what failed.
+    replies: reply === null ? [] : apologyText === null ? partsOf(route.channel, reply) : [reply],
     turn,
     session: decision.move,
     ...(turnContext.window !== null && { window: turnContext.window }),
     imported: command?.imported ?? null,
-    // Nobody is to blame for a turn that failed without them, too.
-    leftOut: [...againIn(decision), ...(answered === null ? [] : turnContext.leftOut)],
-    doubted: answered === null ? [] : turnContext.doubted,
+    // A turn that also failed without them proves nothing against them.
+    leftOut: [...repeatedTurns(decision), ...(answerText === null ? [] : turnContext.leftOut)],
+    doubted: answerText === null ? [] : turnContext.doubted,
     notes: command?.notes ?? turnContext.noteMoves ?? [],
     toolUses: turnContext.toolUses ?? [],
     unsent: turnContext.unsent ?? [],
@@ -137,7 +151,7 @@ export function effectsOf(
   };
 }
 
-/** The calls are as private as all that the turn was shown. */
+/** The label of a call is the turn's label, which covers everything that the turn was shown. */
 function approvalEffects(
   asked: readonly Approval[] | null,
   turnContext: TurnTimeline['turnContext'],
@@ -152,61 +166,71 @@ function approvalEffects(
 }
 
 /**
- * What is remembered as said; null: nothing of this turn is. What it replied to is, where the turn
- * is as private as that; else only that there was something.
+ * The text that is remembered as said; null: nothing of this turn is remembered. A quoted private
+ * message is remembered only by a private turn; a public one remembers that there was a quote.
  */
-function saidIn(
+function rememberedTextOf(
   message: Message,
-  { act }: SessionDecision,
+  { intent }: SessionDecision,
   followed: PipelineTurnContext['followed'],
   { remembered, quoted, sensitivity }: TurnTimeline['turnContext'],
 ): string | null {
-  if (act.kind !== 'think') return followed?.said ?? null;
-  if (act.again !== undefined) return act.text;
+  if (intent.kind !== 'think') return followed?.said ?? null;
+  if (intent.again !== undefined) return intent.text;
   const isHidden = quoted?.sensitivity === 'private' && sensitivity === 'public';
-  return withQuote(withSpeaker(message, remembered ?? act.text), isHidden ? unshownQuote : quoted);
+  return withQuote(
+    withSpeaker(message, remembered ?? intent.text),
+    isHidden ? unshownQuote : quoted,
+  );
 }
 
-/** What gives way to this turn, which asks it again. */
-function againIn({ act }: SessionDecision): readonly TurnRow[] {
-  return act.kind === 'think' && act.again !== undefined ? [act.again] : [];
+/** The unanswered turn that this turn asks again and replaces. */
+function repeatedTurns({ intent }: SessionDecision): readonly TurnRow[] {
+  return intent.kind === 'think' && intent.again !== undefined ? [intent.again] : [];
 }
 
-/** What has had an effect, or goes on with a call that was approved, is done once. */
+/** A turn that had an effect, or that continued an approved call, must not run twice. */
 function isRepeatable({ followed, hasActed }: TurnTimeline['turnContext']): boolean {
   return followed === null && !hasActed;
 }
 
 /**
- * The ways on after a turn that failed: asking it again, as far as it is remembered, and a new
- * session where the sentence names it.
- * @param said the turn, where it is remembered and may be repeated; null: it is not
+ * The buttons after a failed turn: ask again, if the turn is remembered, and a new session, if the
+ * sentence names it.
+ * @param rememberedTurn the turn if it is remembered and may be repeated, else null
  */
-function waysOn(
+function failureChoices(
   { ledger }: Deps,
   { session }: ActiveRoute,
   channel: ChannelKey,
   sorry: Sorry,
-  said: TurnRow | null,
+  rememberedTurn: TurnRow | null,
 ): readonly Choice[] | undefined {
   if (!isMessengerType(channelTypeOf(channel))) return undefined;
   const triggers = session?.triggers ?? [];
-  const isAskable = said !== null && mayBeAskedAgain(said) && !hopeless.has(sorry.apology);
+  const isAskable =
+    rememberedTurn !== null &&
+    mayBeAskedAgain(rememberedTurn) &&
+    !pointlessToRepeat.has(sorry.apology);
   const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
   const [trigger] = triggers;
-  const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;
-  const ways = [
-    ...(again ? [{ label: 'Try again', says: retryOf(said) }] : []),
+  const isNew = trigger !== undefined && newSessionHint(sorry, trigger) !== null;
+  const choices = [
+    ...(again ? [{ label: 'Try again', says: retryOf(rememberedTurn) }] : []),
     ...(isNew ? [{ label: 'New session', says: trigger }] : []),
   ];
-  return ways.length === 0 ? undefined : ways;
+  return choices.length === 0 ? undefined : choices;
 }
 
-/** The same message would end so again. */
-const hopeless: ReadonlySet<Sorry['apology']> = new Set(['over_budget', 'unseen', 'too_long']);
+/** After these apologies the same message would fail again. */
+const pointlessToRepeat: ReadonlySet<Sorry['apology']> = new Set([
+  'over_budget',
+  'unseen',
+  'too_long',
+]);
 
-/** Only where somebody who may decide can press. */
-function choicesOn(
+/** Buttons only where somebody who may decide can press them. */
+function approvalChoices(
   { brain }: ActiveRoute,
   channel: ChannelKey,
   asked: readonly Approval[],
@@ -215,25 +239,28 @@ function choicesOn(
   return approversOf(brain.agent, channel).here ? choicesOf(asked) : undefined;
 }
 
-/** What a yes came to is told, also where no model does it. */
-function apologyAfter(
+/** Says what happened to the approved call, also when no model answers. */
+function apologyWithOutcome(
   route: ActiveRoute,
   sorry: Sorry,
   { turnContext, decidedAt }: Pick<TurnTimeline, 'turnContext' | 'decidedAt'>,
 ): string {
-  const own = apologyOn(route, sorry, decidedAt);
-  if (turnContext.followed === null) return own;
-  return `${describeOutcome(turnContext.followed.approval, outcomeOf(turnContext))} ${own}`;
+  const sentence = apologySentence(route, sorry, decidedAt);
+  if (turnContext.followed === null) return sentence;
+  return `${describeOutcome(turnContext.followed.approval, outcomeOf(turnContext))} ${sentence}`;
 }
 
-/** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
-function apologyOn({ session }: ActiveRoute, sorry: Sorry, now: number): string {
+/**
+ * Where sessions are on, the sentence says how to begin a new one: an earlier message may be the
+ * cause.
+ */
+function apologySentence({ session }: ActiveRoute, sorry: Sorry, now: number): string {
   const [trigger] = session?.triggers ?? [];
-  const wayOut = trigger === undefined ? null : wayOutOf(sorry, trigger);
+  const wayOut = trigger === undefined ? null : newSessionHint(sorry, trigger);
   return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');
 }
 
-type Worded = {
+type ReplyContent = {
   readonly text: string;
   readonly choices: Reply['choices'] | undefined;
   readonly isApology: boolean;
@@ -242,15 +269,15 @@ type Worded = {
 function replyOf(
   deps: Deps,
   { channel, brain, session }: ActiveRoute,
-  { message }: Answered,
-  { text, choices, isApology }: Worded,
+  { message }: AnsweredClaim,
+  { text, choices, isApology }: ReplyContent,
   { decision, decidedAt, turnContext }: TurnTimeline,
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
   const started = reason === 'command' ? null : reason;
-  const told = started === null || channel.tellsSessions;
+  const needsNoNotice = started === null || channel.tellsSessions;
   const replaces = turnContext.shownAs;
-  const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
+  const notice = needsNoNotice ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
   return {
     id: deps.ids.reply(),
     inReplyTo: message.id,
@@ -267,8 +294,8 @@ function replyOf(
 }
 
 /**
- * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. The first
- * becomes the message that is replaced; what may be pressed stands under the last.
+ * The reply as it is, or several parts that share its id with `-00`, `-01`, … at its end. The first
+ * part replaces the preview; the last part has the buttons.
  */
 export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);

@@ -1,6 +1,6 @@
 /**
- * The gate before the ledger of every messenger: it lets a batch's messages pass, turns others
- * away, and makes of a stranger's knock a message that svc answers with a code.
+ * The gate before the ledger, for every messenger. It lets messages of a batch pass or turns them
+ * away. A stranger's pairing request becomes a message that svc answers with a code.
  */
 import type { Receipt } from '../channels/channel.ts';
 import type { AccessConfig } from '../config/config.ts';
@@ -13,31 +13,35 @@ import type { CursorMove } from '../ledger/ledger.ts';
 import type { ExpectingMove } from './pairing/stored-pairings.ts';
 import type { PairingRequest, Pairings } from './pairing/pairing.ts';
 
-/** At most so many are remembered, one a sender and reason; the oldest are forgotten. */
+/**
+ * At most so many refusals are remembered, one for each sender and reason; the oldest are
+ * forgotten.
+ */
 const turnedAwayMax = 1_000;
 
-/** A messenger, who may talk there, and what is said there is stamped with. */
+/** A messenger channel: who may talk there, and the sensitivity label of its messages. */
 export type GatedChannel = {
   readonly channel: ChannelKey;
   readonly access: AccessConfig;
   readonly sensitivity: Sensitivity;
-  /** Whether it is one of the channel's commands. */
+  /** Whether the message is one of the channel's commands. */
   readonly knows: (inbound: Inbound) => boolean;
-  /** What one person says within so many milliseconds is one message; 0: it is not. */
+  /** Messages of one person within so many milliseconds become one message; 0: no merging. */
   readonly gatherMs: number;
 };
 
-/** The part of a batch that goes on to the ledger. */
+/** The part of a batch that goes to the ledger. */
 export type GateResult = {
   readonly messages: readonly Inbound[];
   /** The cursors that move in the commit of the messages. */
   readonly moves: readonly CursorMove[];
-  /** To be called when the ledger refused the messages, so that no code was given. */
+  /** Call it when the ledger refused the messages: then no code was given. */
   undo(): void;
   /**
-   * To be called when the ledger has the messages, or when there were none for it. Only now are
-   * those told who were turned away, since a refused batch comes again as a whole.
-   * @returns a receipt for each message of the whole batch; null where it does not go on
+   * Call it when the ledger has the messages, or when there were none for it. Only now are the
+   * refusals reported, since a refused batch comes again as a whole.
+   * @returns a receipt for each message of the whole batch; null: the message does not go to the
+   *   ledger
    */
   settle(receipts: readonly Receipt[]): readonly (Receipt | null)[];
 };
@@ -62,7 +66,7 @@ export class Gate {
     return [...this.#turnedAway.values()].reverse();
   }
 
-  /** To be waited for before `pass`, where the channel's rules have `pairing`. */
+  /** Await it before `pass` where the channel's rules have `pairing`. */
   loadPairings(channel: ChannelKey): Promise<void> {
     return this.#deps.pairings.load(channelTypeOf(channel));
   }
@@ -76,34 +80,35 @@ export class Gate {
     const type = channelTypeOf(channel);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];
-    /** By the place in the batch. */
-    const ends: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
+    /** The verdict on each message, by its place in the batch. */
+    const verdicts: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
     const codes: Extract<PairingRequest, { kind: 'code' }>[] = [];
     for (const inbound of batch) {
       if (inbound.apart === 'edit' && knows(inbound)) {
-        // What would be a command is none in an edit.
-        ends.push('left_out');
+        // An edit is never a command.
+        verdicts.push('left_out');
         continue;
       }
-      const judged = judge(access, { isAdmitted, knows }, inbound);
-      const end = judged.kind === 'knocks' ? pairings.pairingRequest(type, inbound.sender) : judged;
-      if (end.kind === 'passes') messages.push(markedOverheard(inbound));
-      else if (end.kind === 'code') {
-        codes.push(end);
+      const decision = judge(access, { isAdmitted, knows }, inbound);
+      const verdict =
+        decision.kind === 'knocks' ? pairings.pairingRequest(type, inbound.sender) : decision;
+      if (verdict.kind === 'passes') messages.push(withOverheardMark(inbound));
+      else if (verdict.kind === 'code') {
+        codes.push(verdict);
         const { further: _, context: __, gather: ___, ...bare } = inbound;
-        messages.push({ ...bare, text: '', media: null, pairingCode: end.code });
+        messages.push({ ...bare, text: '', media: null, pairingCode: verdict.code });
       }
-      ends.push(end.kind === 'turned_away' ? end.reason : 'passed');
+      verdicts.push(verdict.kind === 'turned_away' ? verdict.reason : 'passed');
     }
     return {
       messages,
-      moves: joined(codes.map(({ move }) => move)),
+      moves: mergedMoves(codes.map(({ move }) => move)),
       undo: () => codes.toReversed().forEach(({ undo }) => undo()),
       settle: (receipts) => {
         let next = 0;
-        return ends.map((end, at) => {
-          if (end === 'passed') return receipts[next++]!;
-          if (end !== 'left_out') this.#turnAway(batch[at]!, end);
+        return verdicts.map((verdict, at) => {
+          if (verdict === 'passed') return receipts[next++]!;
+          if (verdict !== 'left_out') this.#turnAway(batch[at]!, verdict);
           return null;
         });
       },
@@ -123,58 +128,60 @@ export class Gate {
   }
 }
 
-/** What is said to others is known as that when it is answered. */
-function markedOverheard(inbound: Inbound): Inbound {
+/** Marks a message that was said to others, so that its turn knows. */
+function withOverheardMark(inbound: Inbound): Inbound {
   if (inbound.setting !== 'overheard') return inbound;
   return { ...inbound, context: { ...inbound.context, overheard: true } };
 }
 
-/** One move in the place of several of the same cursor, each of which follows the one before. */
-function joined(moves: readonly ExpectingMove[]): readonly CursorMove[] {
+/** Merges successive moves of the same cursor into one move. */
+function mergedMoves(moves: readonly ExpectingMove[]): readonly CursorMove[] {
   const [first, last] = [moves[0], moves.at(-1)];
   return first === undefined || last === undefined ? [] : [{ ...last, expected: first.expected }];
 }
 
-// Who may talk on a messenger. Pure: one message, the rules of its channel, and who was let in.
+// Who may talk on a messenger. Pure: one message, the rules of its channel, and who is admitted.
 
-/** `pairingRequests`: a stranger who may be given a code. */
+/** `knocks`: a stranger who may get a pairing code. */
 type AccessDecision =
   | { readonly kind: 'passes' }
   | { readonly kind: 'knocks' }
   | { readonly kind: 'turned_away'; readonly reason: TurnedAwayReason };
 
-/** The rules of a messenger whose configuration has none: anyone, in groups when addressed. */
+/**
+ * The rules of a messenger without access rules: anyone may talk, in groups when addressing svc.
+ */
 export const openAccess: AccessConfig = { allow: null, groups: 'mention', pairing: false };
 
-type Known = {
-  /** Who was let in by a code; they count while pairing is on. */
+type AccessFacts = {
+  /** Who was admitted by a code; this counts only while pairing is on. */
   readonly isAdmitted: (sender: string) => boolean;
-  /** Whether it is one of the channel's commands. */
+  /** Whether the message is one of the channel's commands. */
   readonly knows: (inbound: Inbound) => boolean;
 };
 
-const passes: AccessDecision = { kind: 'passes' };
-const pairingRequests: AccessDecision = { kind: 'knocks' };
+const passDecision: AccessDecision = { kind: 'passes' };
+const pairingWanted: AccessDecision = { kind: 'knocks' };
 
 /**
- * The setting is judged before the sender: who said a group message to others is not looked at. A
- * code is given in a direct chat alone, since nobody else reads it there. A command that names
- * nobody is said to others where it is none of ours.
+ * Judges the setting before the sender: the sender of a group message to others is not looked at.
+ * Only a direct chat gets a code, since nobody else reads it there. A command that names no bot
+ * counts as said to others unless it is one of ours.
  */
 export function judge(
   { allow, groups, pairing }: AccessConfig,
-  { isAdmitted, knows }: Known,
+  { isAdmitted, knows }: AccessFacts,
   inbound: Inbound,
 ): AccessDecision {
   const { sender, setting = 'direct' } = inbound;
   if (setting !== 'direct' && groups === 'off') return turnedAway('groups_off');
   const isAddressed = setting === 'command' ? knows(inbound) : setting !== 'overheard';
   if (!isAddressed && groups === 'mention') return turnedAway('not_addressed');
-  if (allow === null && !pairing) return passes;
-  if (allow !== null && allow.includes(sender.id)) return passes;
+  if (allow === null && !pairing) return passDecision;
+  if (allow !== null && allow.includes(sender.id)) return passDecision;
   if (!pairing) return turnedAway('stranger');
-  if (isAdmitted(sender.id)) return passes;
-  return setting === 'direct' ? pairingRequests : turnedAway('stranger');
+  if (isAdmitted(sender.id)) return passDecision;
+  return setting === 'direct' ? pairingWanted : turnedAway('stranger');
 }
 
 function turnedAway(reason: TurnedAwayReason): AccessDecision {

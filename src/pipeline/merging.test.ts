@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Gather, Inbound } from '../domain/message.ts';
-import { withGather } from './merging.ts';
+import { withMergeWindow } from './merging.ts';
 
 const album: Gather = { kind: 'album', key: 'a', ms: 1_000 };
 const on = { gatherMs: 500, knows: ({ text }: Inbound) => text.startsWith('/new') };
 const off = { ...on, gatherMs: 0 };
 
 function gatherOf(message: Partial<Inbound>, rules: typeof on): Gather | undefined {
-  return withGather({ text: 'hello', ...message } as Inbound, rules).gather;
+  return withMergeWindow({ text: 'hello', ...message } as Inbound, rules).gather;
 }
 
 test('what is said is gathered where the channel says so, and a command never', () => {

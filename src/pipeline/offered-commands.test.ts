@@ -1,4 +1,4 @@
-/** Which commands there are, what of them is told, and what asking again comes to. */
+/** Which commands exist, how they are listed, and what asking again does. */
 import { noStarts } from '../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ const all: CommandsOn = {
   retries: true,
 };
 const bare: CommandsOn = { ...nothing, messenger: true };
-const said = (text: string, acceptedAt = 0): Message =>
+const messageOf = (text: string, acceptedAt = 0): Message =>
   ({ text, acceptedAt, media: null }) as Message;
 const turn = (text: string, reply: string | null, more: Partial<TurnRow> = {}): TurnRow => {
   return { at: 0, text, reply, sensitivity: 'public', ...more };
@@ -36,7 +36,7 @@ const memory = (...turns: readonly TurnRow[]): Memory => {
   return { session: first, turns, windows: noStarts, previousAt: 0, empty: turns.length === 0 };
 };
 const actOf = (text: string, on: CommandsOn, before = memory()) =>
-  decideSession(said(text), before, on).act;
+  decideSession(messageOf(text), before, on).intent;
 
 test('a button asks its own turn again, whatever else waits', () => {
   const [a, b] = [turn('A', null, { at: 17 }), turn('B', null, { at: 18 })];
@@ -69,8 +69,8 @@ test('a trigger wins over what svc would answer', () => {
   for (const text of ['/approve', '/refuse', '/retry']) {
     const on = { ...all, session: { ...session, triggers: [text] } };
     assert.deepEqual(actOf(text, on), { kind: 'begin' });
-    const told = commandsListed(on).filter(({ writes }) => writes === text);
-    assert.equal(told.length, 1);
+    const listed = commandsListed(on).filter(({ writes }) => writes === text);
+    assert.equal(listed.length, 1);
   }
 });
 
@@ -114,8 +114,8 @@ test('what is asked again is the last that a person said and nothing answered', 
   const others = [turn('first', null), turn('hi', 'hello')];
   const after = [turn('q', null, { quoted: true }), turn('(approved: calc)', null), turn('', null)];
   const before = memory(...others, lost, ...after);
-  const decision = decideSession(said('/retry'), before, all);
-  assert.deepEqual(decision.act, { kind: 'think', text: 'and now?', again: lost });
+  const decision = decideSession(messageOf('/retry'), before, all);
+  assert.deepEqual(decision.intent, { kind: 'think', text: 'and now?', again: lost });
   const step = traceSession(before, decision);
   assert.equal(step.kind === 'session' && step.command, 'retry');
   assert.deepEqual(actOf('/retry', all, memory(turn('hi', 'hello'))), { kind: 'retry', at: null });
@@ -125,6 +125,6 @@ test('what is asked again is the last that a person said and nothing answered', 
     { kind: 'retry', at: null },
     'the new session is empty',
   );
-  const late = decideSession(said('/retry', 10 ** 9), before, all);
-  assert.deepEqual([late.move?.reason, late.act.kind], ['idle', 'retry']);
+  const late = decideSession(messageOf('/retry', 10 ** 9), before, all);
+  assert.deepEqual([late.move?.reason, late.intent.kind], ['idle', 'retry']);
 });

@@ -1,12 +1,11 @@
 /**
- * The commands that people may write, as they are told: in the answer to /help, and by messengers
- * that show commands. Pure.
+ * The commands that people may write, as /help and the command menus of messengers list them. Pure.
  */
 import type { CommandNotice } from '../channels/channel.ts';
 import type { CommandWord } from '../domain/command-words.ts';
 import type { CommandsOn } from './sessions.ts';
 
-/** `writes` as a person does, with its slash; a session's trigger may have none. */
+/** `writes` is the text that a person writes, with its slash; a session's trigger may have none. */
 export type ListedCommand = {
   readonly writes: string;
   readonly description: string;
@@ -14,10 +13,10 @@ export type ListedCommand = {
 };
 
 /**
- * Of 100 characters at most, as a notice is. Platforms keep them, and svc knows its own commands
- * by them: where one is worded anew, the former words have to stay known.
+ * The descriptions, at most 100 characters each, as `CommandNotice` requires. Platforms store them,
+ * and svc recognizes its own commands by them. When you reword one, keep the former words known.
  */
-const described = {
+const descriptions = {
   trigger: 'Begin a new session: what was said before is no longer in view',
   recall: 'Bring the last exchanges of the session before back into view',
   notes: 'See the notes; /notes clear deletes them',
@@ -28,37 +27,40 @@ const described = {
   help: 'See what can be written here',
 } as const satisfies Record<'trigger' | Exclude<CommandWord, 'start'>, string>;
 
-export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(described));
+export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(descriptions));
 
 /**
- * Triggers come first. A trigger that has the word of a command stands for it, but for an approval
- * with a code.
+ * Lists triggers first. A trigger with the word of a command replaces that command; only an
+ * approval with a code still works.
  */
 export function commandsListed(understood: CommandsOn): readonly ListedCommand[] {
   const { session, notes, tools, approvals, retries, messenger } = understood;
   const triggers = session?.triggers ?? [];
   const recalls = (session?.recallMax ?? 0) > 0;
   const own = [
-    ...(recalls ? [one('recall', true)] : []),
-    ...(notes ? [one('notes', true)] : []),
-    ...(tools ? [one('tools')] : []),
-    ...(approvals ? [one('approve', true), one('refuse', true)] : []),
-    ...(retries ? [one('retry')] : []),
-    ...(messenger ? [one('help')] : []),
+    ...(recalls ? [listedCommand('recall', true)] : []),
+    ...(notes ? [listedCommand('notes', true)] : []),
+    ...(tools ? [listedCommand('tools')] : []),
+    ...(approvals ? [listedCommand('approve', true), listedCommand('refuse', true)] : []),
+    ...(retries ? [listedCommand('retry')] : []),
+    ...(messenger ? [listedCommand('help')] : []),
   ];
   return [
-    ...triggers.map((writes) => ({ writes, description: described.trigger, takesText: true })),
+    ...triggers.map((writes) => ({ writes, description: descriptions.trigger, takesText: true })),
     ...own.filter(({ writes }) => !triggers.includes(writes)),
   ];
 }
 
-/** What a messenger can show: commands begin with a slash. */
+/** The commands that a messenger can show: those that begin with a slash. */
 export function noticesOf(understood: CommandsOn): readonly CommandNotice[] {
   return commandsListed(understood).flatMap(({ writes, description, takesText }) =>
     writes.startsWith('/') ? [{ word: writes.slice(1), description, takesText }] : [],
   );
 }
 
-function one(word: Exclude<keyof typeof described, 'trigger'>, takesText = false): ListedCommand {
-  return { writes: `/${word}`, description: described[word], takesText };
+function listedCommand(
+  word: Exclude<keyof typeof descriptions, 'trigger'>,
+  takesText = false,
+): ListedCommand {
+  return { writes: `/${word}`, description: descriptions[word], takesText };
 }

@@ -1,4 +1,4 @@
-/** What is told of a claim that was lost while it was worked on: nothing of what did not happen. */
+/** A claim that was lost during its work: nothing is reported that did not happen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../test/support/hand-clock.ts';
@@ -31,8 +31,8 @@ function said(text: string, sender = 'p1'): Inbound {
   return { channel, conversation, address, dedupeKey: null, ...facts };
 }
 
-/** A kit on a ledger in memory, and a route whose brain and channel do what the test says. */
-function house(messagesMax = 10) {
+/** Deps on a ledger in memory, and a route whose brain and channel do what the test says. */
+function setup(messagesMax = 10) {
   const { now, steady } = takeoverClock();
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes);
   const ids = createIdSource(now, fillRandom);
@@ -75,7 +75,7 @@ function house(messagesMax = 10) {
     access: null,
     brains: new Map(),
   };
-  const told = (): string[] => calls.map(([name]) => name);
+  const eventNames = (): string[] => calls.map(([name]) => name);
   const claimed = async (text = 'two and two?') => {
     await receive(deps, 'public', [said(text)]);
     const [claim] = await ledger.claim('in', channel, 1);
@@ -88,13 +88,13 @@ function house(messagesMax = 10) {
     calls.length = 0;
     return claim!;
   };
-  return { deps, ledger, line: route, does, calls, told, claimed, replyClaimed };
+  return { deps, ledger, line: route, does, calls, told: eventNames, claimed, replyClaimed };
 }
 
 const tried = ['deliveryBegan', 'deliveryEnded'];
 
 test('a turn that ended is told, and so is a reply that was delivered', async () => {
-  const it = house();
+  const it = setup();
   await takeTurn(it.deps, it.line, await it.claimed());
   const [claim] = await it.ledger.claim('out', channel, 1);
   await sendReply(it.deps, it.line, claim!);
@@ -102,7 +102,7 @@ test('a turn that ended is told, and so is a reply that was delivered', async ()
 });
 
 test('of a turn whose conversation was forgotten meanwhile no end is told', async () => {
-  const it = house();
+  const it = setup();
   const claim = await it.claimed();
   it.does.think = async () => void (await it.ledger.forget(whose));
   await takeTurn(it.deps, it.line, claim);
@@ -110,7 +110,7 @@ test('of a turn whose conversation was forgotten meanwhile no end is told', asyn
 });
 
 test('what a model is asked for a conversation that is forgotten is stopped', async () => {
-  const it = house();
+  const it = setup();
   const claim = await it.claimed();
   it.does.think = async (turnContext) => {
     const { aborted } = turnContext.stop.signal;
@@ -122,7 +122,7 @@ test('what a model is asked for a conversation that is forgotten is stopped', as
 });
 
 test('of a command whose conversation was forgotten meanwhile no answer is told', async () => {
-  const it = house();
+  const it = setup();
   const claim = await it.claimed('/new');
   await it.ledger.forget(whose);
   await takeTurn(it.deps, it.line, claim);
@@ -136,7 +136,7 @@ test('of a reply that was forgotten while it was on its way nothing is told', as
     { kind: 'dead', failure: failure('gone') },
   ];
   for (const outcome of outcomes) {
-    const it = house();
+    const it = setup();
     const claim = await it.replyClaimed();
     it.does.deliver = async () => {
       await it.ledger.forget(whose);
@@ -148,7 +148,7 @@ test('of a reply that was forgotten while it was on its way nothing is told', as
 });
 
 test('a try at a reply is over also where a bug ends it', async () => {
-  const it = house();
+  const it = setup();
   const claim = await it.replyClaimed();
   it.does.deliver = () => Promise.reject(new Error('a bug'));
   await assert.rejects(sendReply(it.deps, it.line, claim));
@@ -156,7 +156,7 @@ test('a try at a reply is over also where a bug ends it', async () => {
 });
 
 test('what met a bug and was forgotten is no dead letter', async () => {
-  const it = house();
+  const it = setup();
   const message = await it.claimed();
   await it.ledger.forget(whose);
   await buryMessage(it.deps, it.line, message);
@@ -168,7 +168,7 @@ test('what met a bug and was forgotten is no dead letter', async () => {
 });
 
 test('the sentence after a bug takes the place of what the turn had shown', async () => {
-  const it = house();
+  const it = setup();
   const claim = await it.claimed();
   await it.ledger.previews.keep(claim, '[7]');
   await buryMessage(it.deps, it.line, claim);
@@ -177,7 +177,7 @@ test('the sentence after a bug takes the place of what the turn had shown', asyn
 });
 
 test('and of what a process that died in it may have shown', async () => {
-  const it = house();
+  const it = setup();
   const claim = Object.assign(await it.claimed(), { attempt: 2 });
   const line = { ...it.line, channel: { ...it.line.channel, begun: () => 'begun' } };
   await buryMessage(it.deps, line, claim, 'poison');
@@ -186,7 +186,7 @@ test('and of what a process that died in it may have shown', async () => {
 });
 
 test('what would be a command is none in an edit, and nobody is turned away by that', async () => {
-  const it = house();
+  const it = setup();
   const gate = new Gate({
     pairings: new Pairings(it.ledger, it.deps.now, (bytes) => crypto.getRandomValues(bytes)),
     events: it.deps.events,
@@ -204,7 +204,7 @@ test('what would be a command is none in an edit, and nobody is turned away by t
 });
 
 test('who was turned away is told only once the rest of the batch is in the ledger', async () => {
-  const it = house(1);
+  const it = setup(1);
   const gate = new Gate({
     pairings: new Pairings(it.ledger, it.deps.now, (bytes) => crypto.getRandomValues(bytes)),
     events: it.deps.events,

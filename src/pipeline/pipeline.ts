@@ -1,8 +1,8 @@
 /**
- * READ THIS FIRST. The whole program on one page: a message that the gate lets pass is accepted
- * into the ledger, claimed from its inbox, answered by a brain, completed into its outbox, claimed
- * from there and delivered.
- * What a turn changes is one commit; order and retries are the ledger's; this page only walks.
+ * READ THIS FIRST: the whole program on one page. The gate lets a message pass. The ledger accepts
+ * it into its inbox. A worker claims it, a brain answers it, and the turn is completed into the
+ * outbox. Another worker claims the reply from there and delivers it. A turn changes everything in
+ * one commit. The ledger owns order and retries; this page only walks.
  */
 import type { Acceptance, Accepted, Handled, Refused } from '../channels/channel.ts';
 import { withWords } from '../domain/failure.ts';
@@ -12,33 +12,33 @@ import type { DeliveryOutcome } from '../domain/reply.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../ledger/ledger.ts';
-import { thinkOfAttachments, mayBePictured } from './attachments/attachment-turn.ts';
+import { answerWithAttachments, mayHavePictures } from './attachments/attachment-turn.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { PipelineTurnContext } from './turn-context.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
-import { buryMessage, think } from './turn-failure.ts';
-import { follow } from './approvals/follow-up-turn.ts';
+import { buryMessage, askBrain } from './turn-failure.ts';
+import { followUp } from './approvals/follow-up-turn.ts';
 import type { GatedChannel, Gate } from './gate.ts';
-import { withGather } from './merging.ts';
+import { withMergeWindow } from './merging.ts';
 import { askAgain } from './ask-again.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
 import { TurnPreview } from './previews.ts';
-import { stampedQuote, withForwardedLabel } from './quoted-message.ts';
+import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
-/** How often a batch is taken to the gate while others move its cursors. */
+/** How many times the gate judges a batch while others move its cursors. */
 const passesMax = 8;
-/** What a batch is answered with after that; the channel brings it again. */
-const crowded: Refused = { kind: 'refused', reason: 'full', retryAfterMs: 1_000 };
+/** The answer to a batch after that; the channel brings the batch again. */
+const conflictRefusal: Refused = { kind: 'refused', reason: 'full', retryAfterMs: 1_000 };
 
-/** Moves a cursor wherever it stands, so that there is no conflict. */
+/** Moves a cursor wherever it stands, so no conflict is possible. */
 type FreeMove = CursorMove & { readonly expected?: never };
 
 /**
- * channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else.
- * @param sensitivity of the brain that answers this channel now: the messages' stamp for good,
- *   where they bear no stricter one
+ * channel → ledger. A channel may acknowledge the messages accepted here, and no others.
+ * @param sensitivity of the brain that answers this channel now. It becomes the messages' permanent
+ *   label, unless a message has a stricter one.
  */
 export async function receive(
   deps: Deps,
@@ -58,11 +58,11 @@ export async function receive(
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Acceptance> {
-  const stamped = batch.map((message) => {
+  const labelled = batch.map((message) => {
     const own = message.sensitivity ?? sensitivity;
     return { ...message, sensitivity: strictest(sensitivity, own) };
   });
-  const acceptance = await ledger.accept(stamped, ...cursors);
+  const acceptance = await ledger.accept(labelled, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
   for (let i = 0; i < batch.length; i++) {
     const { id, duplicate, keyReused } = acceptance.receipts[i]!;
@@ -72,9 +72,9 @@ export async function receive(
 }
 
 /**
- * channel → gate → ledger, on a messenger. A message that is turned away is done with. Where the
- * gate's own cursor was moved by somebody else, it judges the batch again.
- * @param rules the channel's rules of now: they may become narrower while this waits
+ * channel → gate → ledger, for messengers. A message that the gate turns away needs no further
+ * handling. When somebody else moved the gate's own cursor, the gate judges the batch again.
+ * @param rules gives the channel's current rules: they may become narrower while this waits
  */
 export async function receiveAtGate(
   deps: Deps,
@@ -85,10 +85,12 @@ export async function receiveAtGate(
 ): Promise<Handled> {
   for (let passes = 1; ; passes++) {
     if (rules().access.pairing) await gate.loadPairings(rules().channel);
-    // The ledger has the messages in the same turn of the event loop in which they are judged.
+    // No await between judging the messages and handing them to the ledger.
     const { channel, access, sensitivity, knows, gatherMs } = rules();
     const passage = gate.pass(channel, { access, knows }, batch);
-    const messages = passage.messages.map((message) => withGather(message, { gatherMs, knows }));
+    const messages = passage.messages.map((message) =>
+      withMergeWindow(message, { gatherMs, knows }),
+    );
     const moves = [...cursors, ...passage.moves];
     const acceptance: Acceptance =
       messages.length === 0 && moves.length === 0
@@ -99,13 +101,13 @@ export async function receiveAtGate(
     }
     passage.undo();
     if (acceptance.reason !== 'conflict') return acceptance;
-    if (passes === passesMax) return crowded;
-    // All else that waits goes first, and so does whoever moved the cursor.
+    if (passes === passesMax) return conflictRefusal;
+    // Other waiting work runs first, also the work of the one who moved the cursor.
     await new Promise(setImmediate);
   }
 }
 
-/** ledger (inbox) → brain → ledger (outbox). Once it is stopped the claim is given back. */
+/** ledger (inbox) → brain → ledger (outbox). A stopped claim is given back. */
 export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): Promise<void> {
   if (claim.poison) return buryMessage(deps, route, claim, 'poison');
   const { message, memory, stop } = claim;
@@ -121,8 +123,8 @@ export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): 
     later(since, route.brain.deadlineMs),
   );
   if (route.session !== null) turnContext.addStep(traceSession(memory, decision));
-  const end = await showingWork(deps, route, claim, turnContext, () =>
-    answer(deps, route, claim, decision, turnContext),
+  const end = await withWorkShown(deps, route, claim, turnContext, () =>
+    answerMessage(deps, route, claim, decision, turnContext),
   );
   if (stop.stopped) return deps.ledger.release(claim);
   if (end === null) return deps.ledger.release(claim);
@@ -130,7 +132,7 @@ export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): 
   const [decidedAt, ms] = [deps.now(), deps.steady() - since];
   const timeline = { decision, claimedAt, decidedAt, turnContext };
   const effects = effectsOf(deps, route, claim, end, timeline);
-  // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
+  // A claim that was lost meanwhile has changed nothing, so there is nothing to report.
   if (!(await deps.ledger.complete(claim, effects))) return;
   const { sender } = message;
   if (effects.asked !== undefined) {
@@ -144,8 +146,8 @@ export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): 
   }
 }
 
-/** Shows that an answer is worked on, and the answer while it grows, where the channel can. */
-async function showingWork(
+/** Shows the person that svc works on an answer, and the growing answer, where the channel can. */
+async function withWorkShown(
   deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
@@ -168,38 +170,38 @@ async function showingWork(
 }
 
 /**
- * A command is answered by svc, everything else by the brain, which sees the session so far. Null:
- * what is needed for it cannot be read now.
+ * svc answers a command; the brain answers everything else and sees the session so far.
+ * @returns null: something that the answer needs cannot be read now
  */
-async function answer(
+async function answerMessage(
   deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
   decision: SessionDecision,
   turnContext: PipelineTurnContext,
 ): Promise<TurnEnd | null> {
-  const { act } = decision;
-  if (act.kind === 'follow') return follow(deps, route, claim, act.approval, turnContext);
-  if (act.kind !== 'think') return answerCommand(deps, route, claim, act, decision);
-  const shown = turnContext.shownOf(decision.move);
-  const { text, again } = act;
+  const { intent } = decision;
+  if (intent.kind === 'follow') return followUp(deps, route, claim, intent.approval, turnContext);
+  if (intent.kind !== 'think') return answerCommand(deps, route, claim, intent, decision);
+  const shown = turnContext.historyFor(decision.move);
+  const { text, again } = intent;
   if (again !== undefined) return askAgain(deps, route, claim, { again, shown }, turnContext);
   const isForwarded = claim.message.context?.forwardedFrom !== undefined;
   const message = isForwarded ? await withForwardedLabel(deps.ledger, route, claim) : claim.message;
   if (message.sensitivity === 'private') turnContext.becomePrivate();
   const quoted =
-    message.context?.quoted === undefined ? null : await stampedQuote(deps.ledger, route, claim);
+    message.context?.quoted === undefined ? null : await labelledQuote(deps.ledger, route, claim);
   turnContext.quoted = quoted;
   const turn = { message, text, ...shown, ...(quoted !== null && { quoted }) };
   const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
-  // What it was joined with at an earlier try may have brought some.
+  // An earlier attempt may have merged the message with others that had attachments.
   const mayHaveSome = hasMedia || (claim.attempt > 1 && route.channel.fetch !== undefined);
-  const isBare = !mayHaveSome && !mayBePictured(shown.history);
-  if (isBare) return think(deps, route.brain, turn, turnContext);
-  return thinkOfAttachments(deps, route, claim, turn, turnContext);
+  const isBare = !mayHaveSome && !mayHavePictures(shown.history);
+  if (isBare) return askBrain(deps, route.brain, turn, turnContext);
+  return answerWithAttachments(deps, route, claim, turn, turnContext);
 }
 
-/** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */
+/** ledger (outbox) → channel. One attempt; the ledger keeps a reply that needs another one. */
 export async function sendReply(deps: Deps, route: ActiveRoute, claim: OutClaim): Promise<void> {
   const { reply, attempt: number, possibleDuplicate, late, stop } = claim;
   const attempt = { number, possibleDuplicate, late };

@@ -1,7 +1,6 @@
 /**
- * The person sees the reply while it is being written, on channels that can show it. It is a
- * courtesy: whatever becomes of it, the reply goes through the outbox as always, and takes the
- * place of what was shown.
+ * Shows the person the reply while the brain writes it, on channels that can. A preview is
+ * best-effort: whatever happens to it, the reply goes through the outbox and replaces the preview.
  */
 import type { Preview } from '../channels/channel.ts';
 import type { InClaim } from '../ledger/ledger.ts';
@@ -9,14 +8,14 @@ import type { PipelineTurnContext } from './turn-context.ts';
 import type { ActiveRoute, Deps } from './deps.ts';
 
 /**
- * The preview of one turn. Nothing is begun before there is a text to show, nor while a reply to an
- * earlier message of the conversation has not arrived.
+ * The preview of one turn. It begins only when there is a text to show, and only when all replies
+ * to earlier messages of the conversation have arrived.
  */
 export class TurnPreview {
   readonly #deps: Pick<Deps, 'ledger'>;
   readonly #channel: ActiveRoute['channel'];
   readonly #claim: InClaim;
-  /** Of the turn, which the reply's effects are made of. */
+  /** The context of the turn, from which the reply's effects are made. */
   readonly #turnContext: Pick<PipelineTurnContext, 'shownAs'>;
   #preview: Preview | null = null;
   #isOver = false;
@@ -31,10 +30,10 @@ export class TurnPreview {
     this.#channel = channel;
     this.#claim = claim;
     this.#turnContext = turnContext;
-    turnContext.shownAs ??= shownBefore(channel, claim);
+    turnContext.shownAs ??= earlierPreview(channel, claim);
   }
 
-  /** Resolves when nothing of it is on its way any more. Never rejects. */
+  /** Resolves when no request of the preview is under way any more. Never rejects. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#preview?.end();
@@ -49,26 +48,28 @@ export class TurnPreview {
   #begin(): Preview | null {
     const { message } = this.#claim;
     const { shownAs } = this.#turnContext;
-    // The message of an earlier run stands in its place already.
+    // The message of an earlier run already stands in its place.
     const mayBegin =
       message.preview !== undefined || this.#deps.ledger.previews.isNext(this.#claim);
     if (!mayBegin) return null;
-    const begun = this.#channel.preview?.({
+    const preview = this.#channel.preview?.({
       address: message.address,
       question: message.id,
       replaces: shownAs,
       made: (replaces) => {
         this.#turnContext.shownAs = replaces;
-        // Where it cannot be written a crash in this turn makes a second message, and no more.
+        // If this write fails, a crash in this turn makes a second message, and no other harm.
         void this.#deps.ledger.previews.keep(this.#claim, replaces);
       },
     });
-    return begun ?? null;
+    return preview ?? null;
   }
 }
 
-/** What an earlier run of the turn had shown, or may have where a process died under it. */
-export function shownBefore(
+/**
+ * The message that an earlier run of the turn showed, or may have shown before its process died.
+ */
+export function earlierPreview(
   channel: ActiveRoute['channel'],
   { message, attempt }: Pick<InClaim, 'message' | 'attempt'>,
 ): string | null {

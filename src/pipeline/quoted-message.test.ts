@@ -4,7 +4,7 @@ import { noTurns, type EarlierTurns, type TurnRow } from '../domain/conversation
 import type { InClaim } from '../ledger/ledger.ts';
 import type { Message, Quoted } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import { stampedQuote } from './quoted-message.ts';
+import { labelledQuote } from './quoted-message.ts';
 
 const since = 1_000_000;
 const window: readonly TurnRow[] = [
@@ -18,7 +18,7 @@ const window: readonly TurnRow[] = [
   { at: 4, text: 'the same word', reply: null, sensitivity: 'public' },
 ];
 
-/** Shows the words of links, as Telegram does, and two parts. */
+/** Shows the text of links, as Telegram does, and splits a reply into two parts. */
 const channel = {
   split: (text: string) => text.split('--').map((part) => ({ text: part })),
   plain: ({ text }: { text: string }) => text.replace(/\((?:https?):[^)]*\)/g, ''),
@@ -48,11 +48,14 @@ async function labelOf(quoted: Partial<Quoted>, more: Stage = {}) {
   const context = { quoted: whole, ...(inGroup && { inGroup }) };
   const message = { channel: 'telegram:main', sensitivity: own, context } as unknown as Message;
   const claim = { message, memory: { turns: window } } as unknown as InClaim;
-  const ledger = { cursor: async () => told(kept), earlier: async () => told(earlier) };
-  return (await stampedQuote(ledger, route, claim))?.sensitivity;
+  const ledger = {
+    cursor: async () => valueOrThrow(kept),
+    earlier: async () => valueOrThrow(earlier),
+  };
+  return (await labelledQuote(ledger, route, claim))?.sensitivity;
 }
 
-function told<T>(what: T | Error): T {
+function valueOrThrow<T>(what: T | Error): T {
   if (what instanceof Error) throw what;
   return what;
 }

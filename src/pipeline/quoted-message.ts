@@ -1,6 +1,6 @@
 /**
- * How private the text is that a message replies to, or forwards. It came with a message, yet was
- * said before it: the message's own stamp says nothing about it.
+ * How private quoted or forwarded text is. It came with a message but was said before it, so the
+ * message's own sensitivity label says nothing about it.
  */
 import type { Brain } from '../brains/brain.ts';
 import type { Channel, Handled } from '../channels/channel.ts';
@@ -19,18 +19,18 @@ import { withoutNotice } from './sentences.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 
 /** How a channel shows a reply. */
-type Showing = Pick<Channel, 'split' | 'plain'>;
+type ReplyFormat = Pick<Channel, 'split' | 'plain'>;
 
-/** What cannot be read now may be private. */
-const unread: EarlierTurns = { kind: 'label', sensitivity: 'private' };
+/** Turns that cannot be read now may be private. */
+const unreadableTurns: EarlierTurns = { kind: 'label', sensitivity: 'private' };
 
-/** So many turns are looked through, back from when it was said: an answer may come late. */
+/** How many turns are searched, back from the time of the quoted text: an answer may come late. */
 const turnsMax = 40;
 
-/** @returns the quoted block with its stamp; null: nothing is quoted */
-export async function stampedQuote(
+/** @returns the quoted block with its sensitivity label; null: the message quotes nothing */
+export async function labelledQuote(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
-  { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
+  { channel, brain }: { readonly channel: ReplyFormat; readonly brain: Pick<Brain, 'sensitivity'> },
   claim: InClaim,
 ): Promise<QuotedBlock | null> {
   const { message } = claim;
@@ -43,12 +43,12 @@ export async function stampedQuote(
 }
 
 /**
- * The message as private as the turn whose words it forwards: they were said here before. Without
- * storage it is as private as the conversation was.
+ * The message, at least as private as the turn whose words it forwards, if they were said here
+ * before. Without storage it is as private as the conversation was.
  */
 export async function withForwardedLabel(
   ledger: Pick<Ledger, 'earlier'>,
-  { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
+  { channel, brain }: { readonly channel: ReplyFormat; readonly brain: Pick<Brain, 'sensitivity'> },
   claim: InClaim,
 ): Promise<InClaim['message']> {
   const { message, memory } = claim;
@@ -58,35 +58,37 @@ export async function withForwardedLabel(
   }
   const inView = labelIn(memory.turns, message.text, channel);
   if (inView === 'private') return { ...message, sensitivity: inView };
-  const earlier = await ledger.earlier(claim, message.acceptedAt, turnsMax).catch(() => unread);
+  const earlier = await ledger
+    .earlier(claim, message.acceptedAt, turnsMax)
+    .catch(() => unreadableTurns);
   const label =
     earlier.kind === 'kept' ? labelIn(earlier.turns, message.text, channel) : earlier.sensitivity;
   return label === 'private' ? { ...message, sensitivity: label } : message;
 }
 
 /**
- * What a turn has is as private as that. All else is public only where it is known to have been
- * said to a public brain, and a reply of svc only where nothing private can be in it.
+ * A text that stands in a turn is as private as that turn. Any other text is public only if it was
+ * certainly said to a public brain. A reply of svc is public only if it can hold nothing private.
  */
 async function labelOf(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
-  channel: Showing,
+  channel: ReplyFormat,
   claim: InClaim,
   quoted: Quoted,
 ): Promise<Sensitivity> {
   const { by, at, elsewhere } = quoted;
-  // Also a text that was said here would tell what is said there, and by whom.
+  // Even a text that was also said here would reveal that it was said there, and by whom.
   if (elsewhere === 'closed') return 'private';
-  const said = quoted.text === '' ? filesOf(quoted) : quoted.text;
-  const text = by === 'us' ? withoutNotice(said) : said;
-  const found = labelIn(claim.memory.turns, text, channel);
-  if (found !== null) return found;
+  const rawText = quoted.text === '' ? filesOf(quoted) : quoted.text;
+  const text = by === 'us' ? withoutNotice(rawText) : rawText;
+  const labelInView = labelIn(claim.memory.turns, text, channel);
+  if (labelInView !== null) return labelInView;
   if (elsewhere === 'open') return 'public';
   if (at === 0) return 'private';
   const earlier = await ledger.earlier(claim, at + marginMs, turnsMax).catch(() => noTurns);
   if (earlier.kind === 'kept') {
-    const kept = labelIn(earlier.turns, text, channel);
-    if (kept !== null) return kept;
+    const labelOfEarlier = labelIn(earlier.turns, text, channel);
+    if (labelOfEarlier !== null) return labelOfEarlier;
   }
   if (by === 'us' && (earlier.kind === 'kept' || earlier.sensitivity === 'private')) {
     return 'private';
@@ -95,42 +97,46 @@ async function labelOf(
   return isPublicSince(since, at) ? 'public' : 'private';
 }
 
-/** As a turn remembers what came with it. */
+/** The files, as a turn remembers them. */
 function filesOf({ media = [] }: Quoted): string {
   return media.map(({ reference }) => reference).join('\n');
 }
 
-/** Private as soon as one turn with the text is. @returns null: it is in none */
-function labelIn(window: readonly TurnRow[], text: string, channel: Showing): Sensitivity | null {
-  const sought = bare(text);
-  if (sought === '') return null;
-  const has = (one: string): boolean => bare(one).includes(sought);
-  const found = window.filter(({ text: asked, reply }) => {
-    if (has(asked)) return true;
-    return reply !== null && (has(reply) || has(shown(reply, channel)));
+/** Private as soon as one turn with the text is private. @returns null: no turn has it */
+function labelIn(
+  window: readonly TurnRow[],
+  text: string,
+  channel: ReplyFormat,
+): Sensitivity | null {
+  const needle = comparable(text);
+  if (needle === '') return null;
+  const has = (one: string): boolean => comparable(one).includes(needle);
+  const matches = window.filter(({ text: question, reply }) => {
+    if (has(question)) return true;
+    return reply !== null && (has(reply) || has(shownText(reply, channel)));
   });
-  return found.length === 0 ? null : strictest(...found.map(({ sensitivity }) => sensitivity));
+  return matches.length === 0 ? null : strictest(...matches.map(({ sensitivity }) => sensitivity));
 }
 
-/** All parts of a reply as its channel shows them, for the platform tells them so. */
-function shown(reply: string, channel: Showing): string {
+/** All parts of a reply as its channel shows them: platforms quote the shown text. */
+function shownText(reply: string, channel: ReplyFormat): string {
   const parts = channel.split?.(reply) ?? [{ text: reply }];
   return parts.map((part) => channel.plain?.(part) ?? part.text).join('\n');
 }
 
 /**
- * Without white space and marks of formatting, in which what is shown and what is remembered mostly
- * differ, and without the dots behind a reply that still grew.
+ * The text without white space and marks of formatting: shown and remembered text mostly differ in
+ * these. The dots behind a growing reply go as well.
  */
-function bare(text: string): string {
+function comparable(text: string): string {
   return text.replace(/[\s*_~`#|\\>•[\]…]/gu, '');
 }
 
-// How private an edit is at least: as private as the message that it changes, whatever brain
+// How private an edit is: at least as private as the message that it changes, whichever brain
 // answers the channel by now.
 
-/** More than the channels remember of questions; what is forgotten is judged by its time. */
-const knownMax = 5_000;
+/** More messages than the channels remember; a forgotten message is judged by its time. */
+const publicMessagesMax = 5_000;
 
 export class EditLabels {
   readonly #ledger: Pick<Ledger, 'cursor'>;
@@ -142,7 +148,7 @@ export class EditLabels {
   }
 
   /**
-   * The batch, with a label on each edit. An edit is public only where its message is known to be:
+   * Labels each edit of the batch. An edit is public only if its message is known to be public:
    * this process accepted the message as public, or the channel was public when it was said.
    */
   async label(channel: ChannelKey, batch: readonly Inbound[]): Promise<readonly Inbound[]> {
@@ -152,13 +158,13 @@ export class EditLabels {
       const { edits, saidAt } = message;
       if (edits === undefined) return message;
       const wasPublic = saidAt !== undefined && isPublicSince(since, saidAt.at);
-      const isPublic = wasPublic || this.#public.has(nameOf(channel, edits));
+      const isPublic = wasPublic || this.#public.has(keyOf(channel, edits));
       return { ...message, sensitivity: isPublic ? 'public' : 'private' };
     });
   }
 
   /**
-   * To be told what became of a batch. A resend says nothing: the first of it may be private.
+   * Call it with the result of a batch. A duplicate is ignored: the original may be private.
    * @param sensitivity of the brain that answered the channel when the batch was accepted
    */
   accepted(batch: readonly Inbound[], handled: Handled, sensitivity: Sensitivity): void {
@@ -166,14 +172,14 @@ export class EditLabels {
     for (const [at, { channel, dedupeKey, edits }] of batch.entries()) {
       const receipt = handled.receipts[at];
       if (dedupeKey === null || edits !== undefined || receipt?.duplicate !== false) continue;
-      this.#public.add(nameOf(channel, dedupeKey));
-      if (this.#public.size <= knownMax) continue;
+      this.#public.add(keyOf(channel, dedupeKey));
+      if (this.#public.size <= publicMessagesMax) continue;
       const [oldest] = this.#public;
       this.#public.delete(oldest!);
     }
   }
 }
 
-function nameOf(channel: ChannelKey, key: string): string {
+function keyOf(channel: ChannelKey, key: string): string {
   return `${channel} ${key}`;
 }

@@ -29,8 +29,8 @@ test('the pause before each try is the schedule, and the last one ends in a dead
   const steps = [1, 2, 3, 4].map((attempt) =>
     decideRetry(retry('overloaded'), claim(attempt), durability, clock),
   );
-  const told = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
-  assert.deepEqual(told, [1_000, 5_000, 300_000, 'bury']);
+  const delays = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
+  assert.deepEqual(delays, [1_000, 5_000, 300_000, 'bury']);
 });
 
 test('a reply is parked once its hot tries are over', () => {
@@ -97,8 +97,8 @@ test('where a channel ends the schedule early, the last try is when its time is 
   const steps = [1, 2, 3, 4].map((attempt) =>
     decideRetry(retry('overloaded'), claim(attempt), durability, clock, 60_000),
   );
-  const told = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
-  assert.deepEqual(told, [1_000, 5_000, 54_000, 'bury']);
+  const delays = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
+  assert.deepEqual(delays, [1_000, 5_000, 54_000, 'bury']);
 });
 
 const memory: Durability = { ...durability, deliveryGapsMs: [5_000, 45_000], jitter: 0 };
@@ -125,7 +125,7 @@ test('it is had once, even where the schedule is over', () => {
   const relay = failure('server_error', { status: 502, retryAfterMs: 60_000 });
   const step = decideRetry({ ...unseen, failure: relay }, claim(3), memory, clock);
   assert.ok(step.kind === 'defer' && step.at === clock.now() + 60_000);
-  // A receiver's own answer, or an end without such a wish, gets what the schedule has.
+  // A receiver's own answer, or a broken attempt without such a wish, follows the schedule.
   assert.equal(decideRetry(retry('timeout', true), claim(3), memory, clock).kind, 'bury');
 });
 

@@ -1,14 +1,15 @@
+/** When a reply is tried again: decides from the outcome of one delivery attempt. Pure. */
 import type { Failure } from '../domain/failure.ts';
 import type { Deferral, DeliveryOutcome } from '../domain/reply.ts';
 import { spread } from '../lib/backoff.ts';
 import { retryAfterMsMax, type OutClaim, type Durability } from '../ledger/ledger.ts';
 
-/** Between two tries of a reply that the platform limits. */
-const limitedMsMin = 1_000;
+/** The shortest pause between two attempts of a reply that the platform rate-limits. */
+const rateLimitPauseMsMin = 1_000;
 
 export type RetryDecision =
   | { readonly kind: 'delivered' }
-  /** Given back untouched; `at` is when it may be handed out again, null: at once. */
+  /** Given back untouched; `at` is when it may be handed out again; null: at once. */
   | { readonly kind: 'release'; readonly at: number | null }
   | {
       readonly kind: 'defer';
@@ -22,10 +23,10 @@ type Retry = Extract<DeliveryOutcome, { kind: 'retry' }>;
 type Clock = { readonly now: () => number; readonly random: () => number };
 
 /**
- * What follows from one try to deliver, by the one schedule that the ledger's `Durability` gives. A
- * try that was cancelled (drain, reload) is no attempt, unless it may have arrived: then the next
- * is marked.
- * @param spanMsMax the schedule's last try is at most so long after its first
+ * Decides what follows from one delivery attempt, by the schedule of the ledger's `Durability`. A
+ * cancelled attempt (drain, reload) does not count, unless the reply may have arrived. Then the
+ * next attempt is marked as a possible duplicate.
+ * @param spanMsMax how long after the first attempt the last one may be made
  */
 export function decideRetry(
   outcome: DeliveryOutcome,
@@ -44,7 +45,7 @@ export function decideRetry(
       kind: 'defer',
       at: clock.now(),
       why: failure,
-      // A reply that is parked stays parked.
+      // A detached reply stays detached.
       how: { park: false, possibleDuplicate: true, uncounted: true },
     };
   }
@@ -59,23 +60,23 @@ function decideCounted(
   spanMsMax: number,
 ): RetryDecision {
   const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
-  const isUnseen = mayHaveArrived && !claim.possibleDuplicate && asksForPause(failure);
+  const isResultUnseen = mayHaveArrived && !claim.possibleDuplicate && asksForPause(failure);
   const gapMs = gapAfter(claim.attemptOfSchedule, durability.deliveryGapsMs, spanMsMax);
-  if (gapMs === null && !isUnseen) return { kind: 'bury', why: failure };
+  if (gapMs === null && !isResultUnseen) return { kind: 'bury', why: failure };
   const pauseMs = Math.max(
     spread(gapMs ?? 0, durability.jitter, clock.random),
     Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
   );
   const isCold = claim.attemptOfSchedule > durability.hotGaps;
-  const park = isCold || (!isUnseen && isLong(pauseMs, durability));
+  const park = isCold || (!isResultUnseen && isLong(pauseMs, durability));
   const at = Math.round(clock.now() + pauseMs);
   return { kind: 'defer', at, why: failure, how: { park, possibleDuplicate } };
 }
 
 /**
- * A reply that nothing was asked about waits for its place, as often as it takes: it has lost no
- * try and nobody's order. Nor has one of which the platform says that it comes too soon, as long
- * as its schedule lasts; after that it is a try as any other.
+ * A reply that svc held back without asking the platform waits as often as it takes. It loses no
+ * attempt and no place in the order. The same holds when the platform says that a reply comes too
+ * soon, until the schedule's time is over. After that it counts as an attempt like any other.
  */
 function decidePaced(
   { pauseMs, asked }: Extract<DeliveryOutcome, { kind: 'paced' }>,
@@ -92,7 +93,7 @@ function decidePaced(
     const outcome = { failure: asked, mayHaveArrived: false };
     return decideCounted(outcome, claim, durability, clock, spanMsMax);
   }
-  const at = Math.ceil(clock.now() + Math.max(askedMs, limitedMsMin));
+  const at = Math.ceil(clock.now() + Math.max(askedMs, rateLimitPauseMsMin));
   return {
     kind: 'defer',
     at,
@@ -101,17 +102,17 @@ function decidePaced(
   };
 }
 
-/** The end of the try was not seen, and the channel says when the last one may be made. */
+/** The channel says how long to wait before the last attempt, whose result svc did not see. */
 function asksForPause({ retryAfterMs }: Failure): boolean {
   return retryAfterMs !== null;
 }
 
-/** Longer than any pause for which the conversation's later replies are to wait. */
+/** Longer than any pause for which the conversation's later replies wait. */
 function isLong(pauseMs: number, { deliveryGapsMs, hotGaps, jitter }: Durability): boolean {
   return pauseMs > (deliveryGapsMs[hotGaps - 1] ?? 0) * (1 + jitter);
 }
 
-/** @returns the pause after that attempt, the last one cut to the span; null: none follows */
+/** @returns the pause after that attempt, the last one cut to the span; null: no attempt follows */
 function gapAfter(attempt: number, gapsMs: readonly number[], spanMsMax: number): number | null {
   let passedMs = 0;
   for (let at = 0; at < attempt - 1; at++) passedMs += gapsMs[at] ?? 0;

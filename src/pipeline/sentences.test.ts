@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sentenceOf, wayOutOf } from './sentences.ts';
+import { sentenceOf, newSessionHint } from './sentences.ts';
 
 const noon = new Date(2026, 10, 27, 12).getTime();
 const over = (opensAt: number | null) => ({ apology: 'over_budget', opensAt }) as const;
@@ -11,10 +11,10 @@ test('a person is told when there is an answer again, in the time of the machine
   assert.equal(when(new Date(2026, 10, 28).getTime()), `${first} tomorrow at 00:00.`);
   assert.equal(when(new Date(2026, 10, 27, 18, 5).getTime()), `${first} today at 18:05.`);
   assert.equal(when(new Date(2026, 11, 1, 9).getTime()), `${first} on 2026-12-01 at 09:00.`);
-  assert.equal(wayOutOf(over(noon), '/new'), null);
+  assert.equal(newSessionHint(over(noon), '/new'), null);
 });
 
 test('of a message that is too large they are told what may help', () => {
   assert.match(sentenceOf(over(null), noon), /more than I may use for one message/);
-  assert.match(wayOutOf(over(null), '/new')!, /^\/new begins a new conversation/);
+  assert.match(newSessionHint(over(null), '/new')!, /^\/new begins a new conversation/);
 });

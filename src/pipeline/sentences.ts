@@ -1,3 +1,4 @@
+/** Every sentence that svc itself sends to people, except those of approvals. */
 import type { Apology, Sorry } from '../domain/decision.ts';
 import type { Media } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
@@ -6,8 +7,8 @@ import { localDay, localTime, nextMidnight } from '../lib/local-day.ts';
 import type { ListedCommand } from './offered-commands.ts';
 
 /**
- * What a sender is told when there is no model's answer. The sentences name no provider and no
- * reason from inside: the reason is in the trace. They are sent, but are not history.
+ * The sentences that a sender gets when there is no model's answer. They name no provider and no
+ * internal reason: the trace has the reason. They are sent, but are not part of the history.
  */
 export const sentences: Readonly<Record<Apology, string>> = {
   no_consensus:
@@ -27,8 +28,8 @@ export const sentences: Readonly<Record<Apology, string>> = {
 };
 
 /**
- * What a sender is told.
- * @param now milliseconds since 1970; times are told in the time zone of this machine
+ * The sentence for an apology.
+ * @param now milliseconds since 1970; the sentence gives times in the time zone of this machine
  */
 export function sentenceOf(sorry: Sorry, now: number): string {
   if (sorry.apology !== 'over_budget' || sorry.opensAt === null) return sentences[sorry.apology];
@@ -43,21 +44,21 @@ function describeWhen(at: number, now: number): string {
   return day === localDay(now) ? `today at ${time}` : `on ${day} at ${time}`;
 }
 
-/** What is added where a person can begin a new session: what was said before may be the cause. */
-const waysOut: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
+/** Added where a person can begin a new session: an earlier message may be the cause. */
+const newSessionHints: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
   no_answer: (trigger) => `${trigger} begins a new conversation, which may help.`,
   busy: (trigger) => `If it stays so, ${trigger} begins a new conversation, which may help.`,
   over_budget: (trigger) => `${trigger} begins a new conversation, which is shorter.`,
   fault: (trigger) => `If it happens again, ${trigger} begins a new conversation.`,
 };
 
-/** @returns null: none would help */
-export function wayOutOf(sorry: Sorry, trigger: string): string | null {
+/** @returns null: a new session would not help */
+export function newSessionHint(sorry: Sorry, trigger: string): string | null {
   if (sorry.apology === 'over_budget' && sorry.opensAt !== null) return null;
-  return waysOut[sorry.apology]?.(trigger) ?? null;
+  return newSessionHints[sorry.apology]?.(trigger) ?? null;
 }
 
-/** What svc answers to its own commands. */
+/** svc's answers to its own commands. */
 export const commandSentences = {
   begun: 'A new session begins. What was said before is no longer in view.',
   recallOff: 'There is no /recall here: the person who runs this service has not switched it on.',
@@ -110,7 +111,7 @@ function describeUse({ at, tool, outcome }: ToolUse): string {
   return `- ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC ${tool}: ${outcome}`;
 }
 
-/** What a person is told of what came with their message and cannot be read. */
+/** The sentences about an attachment that svc cannot read. */
 export const unreadSentences = {
   notFetched: 'I could not get the file that you sent. Please send it again.',
   notHandedOut:
@@ -128,11 +129,11 @@ export const unreadSentences = {
   },
   notUtf8: 'I cannot read the text of this file. Please save it as UTF-8 and send it again.',
   unknown: ({ type, reference }: Media): string =>
-    `I cannot read this (${plainly(type ?? reference)}). I read text, and where I am set up for ` +
+    `I cannot read this (${plain(type ?? reference)}). I read text, and where I am set up for ` +
     'it, pictures and voice messages.',
 } as const;
 
-function plainly(name: string): string {
+function plain(name: string): string {
   return name
     .replace(/[^\p{L}\p{N} ./_-]+/gu, ' ')
     .trim()
@@ -140,7 +141,7 @@ function plainly(name: string): string {
     .toWellFormed();
 }
 
-/** The line before the first reply of a session that began by itself. */
+/** The line before the first reply of a session that began without a command. */
 export function sessionNotice(started: 'daily' | 'idle', recall: boolean): string {
   const why = started === 'daily' ? 'a new day' : 'it was quiet for a while';
   return `(New session: ${why}.${recall ? ' /recall brings the last exchanges back.' : ''})`;
@@ -150,7 +151,7 @@ const sessionNotices = (['daily', 'idle'] as const).flatMap((started) =>
   [true, false].map((recall) => sessionNotice(started, recall)),
 );
 
-/** A reply as the brain gave it, without the notice that may stand before it. */
+/** A reply as the brain gave it, without the session notice that may stand before it. */
 export function withoutNotice(text: string): string {
   const notice = sessionNotices.find((one) => text.startsWith(one));
   return notice === undefined ? text : text.slice(notice.length);

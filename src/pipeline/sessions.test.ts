@@ -15,7 +15,7 @@ const defaults: SessionConfig = {
   recallMax: 10,
 };
 
-const said = (text: string, acceptedAt = 0, media: Message['media'] = null): Message =>
+const messageOf = (text: string, acceptedAt = 0, media: Message['media'] = null): Message =>
   ({ text, acceptedAt, media }) as Message;
 
 const memory = (previousAt: number | null, empty = false): Memory => ({
@@ -36,52 +36,60 @@ const understood = (session: Partial<SessionConfig> | null, notes = false, tools
 });
 
 const actOf = (text: string, of = understood({}, true, true)): unknown =>
-  decideSession(said(text), memory(null), of).act;
+  decideSession(messageOf(text), memory(null), of).intent;
 
 test('without the session block nothing of it exists', () => {
   for (const text of ['/new', '/new hello', '/reset', '/recall 3', '/notes', '/tools']) {
-    const decision = decideSession(said(text, 10 ** 12), memory(0), understood(null));
-    assert.deepEqual(decision, { move: null, act: { kind: 'think', text } });
+    const decision = decideSession(messageOf(text, 10 ** 12), memory(0), understood(null));
+    assert.deepEqual(decision, { move: null, intent: { kind: 'think', text } });
   }
 });
 
 test('a trigger alone begins a session, and svc says so', () => {
   for (const text of ['/new', '/reset', '  /new  ', '\n/new\n']) {
-    const decision = decideSession(said(text, 7), memory(3), understood({}));
-    assert.deepEqual(decision, { move: { reason: 'command', at: 7 }, act: { kind: 'begin' } });
+    const decision = decideSession(messageOf(text, 7), memory(3), understood({}));
+    assert.deepEqual(decision, { move: { reason: 'command', at: 7 }, intent: { kind: 'begin' } });
   }
 });
 
 test('what stands behind a trigger is the first message of the new session', () => {
-  const decision = decideSession(said('/new  two  words\nand more', 7), memory(3), understood({}));
-  assert.deepEqual(decision.act, { kind: 'think', text: 'two  words\nand more' });
+  const decision = decideSession(
+    messageOf('/new  two  words\nand more', 7),
+    memory(3),
+    understood({}),
+  );
+  assert.deepEqual(decision.intent, { kind: 'think', text: 'two  words\nand more' });
   assert.equal(decision.move?.reason, 'command');
   const media = { type: 'image/png', reference: 'https://example.com/a.png' };
-  const pictured = decideSession(said('/new', 7, media), memory(3), understood({}));
-  assert.deepEqual(pictured.act, { kind: 'think', text: '' });
+  const pictured = decideSession(messageOf('/new', 7, media), memory(3), understood({}));
+  assert.deepEqual(pictured.intent, { kind: 'think', text: '' });
 });
 
 test('a command behind a trigger is one, of the new session; a second trigger is none', () => {
   const [move, all] = [{ reason: 'command', at: 7 }, understood({}, true, true)];
-  const after = (text: string, of = all): unknown => decideSession(said(text, 7), memory(3), of);
-  assert.deepEqual(after('/new /recall 2 '), { move, act: { kind: 'recall', rest: '2' } });
-  assert.deepEqual(after('/reset\n/notes'), { move, act: { kind: 'notes', rest: '' } });
-  assert.deepEqual(after('/new /tools'), { move, act: { kind: 'tools' } });
+  const after = (text: string, of = all): unknown =>
+    decideSession(messageOf(text, 7), memory(3), of);
+  assert.deepEqual(after('/new /recall 2 '), { move, intent: { kind: 'recall', rest: '2' } });
+  assert.deepEqual(after('/reset\n/notes'), { move, intent: { kind: 'notes', rest: '' } });
+  assert.deepEqual(after('/new /tools'), { move, intent: { kind: 'tools' } });
   for (const text of ['/new', '/reset hi', 'please /recall', '/recalled']) {
-    assert.deepEqual(after(`/new ${text}`), { move, act: { kind: 'think', text } });
+    assert.deepEqual(after(`/new ${text}`), { move, intent: { kind: 'think', text } });
   }
   const none = after('/new /notes', understood({}));
-  assert.deepEqual(none, { move, act: { kind: 'think', text: '/notes' } });
+  assert.deepEqual(none, { move, intent: { kind: 'think', text: '/notes' } });
 });
 
 test('a trigger is exactly the first word', () => {
   for (const text of ['/newer', '/New', 'please /new', '/new!', 'x/new', '']) {
-    assert.deepEqual(decideSession(said(text), memory(null), understood({})).move, null, text);
+    assert.deepEqual(decideSession(messageOf(text), memory(null), understood({})).move, null, text);
     assert.deepEqual(actOf(text), { kind: 'think', text }, text);
   }
-  assert.equal(decideSession(said('/new'), memory(3), understood({ triggers: [] })).move, null);
+  assert.equal(
+    decideSession(messageOf('/new'), memory(3), understood({ triggers: [] })).move,
+    null,
+  );
   const other = understood({ triggers: ['restart'] });
-  assert.equal(decideSession(said('restart now'), memory(3), other).move?.reason, 'command');
+  assert.equal(decideSession(messageOf('restart now'), memory(3), other).move?.reason, 'command');
 });
 
 test('commands are told with what stands behind them, and only where they exist', () => {
@@ -99,25 +107,25 @@ test('commands are told with what stands behind them, and only where they exist'
 test('idle expiry is in whole minutes from message to message', () => {
   const idle = understood({ idleMinutes: 30 });
   const reasonAfter = (ms: number, empty = false): unknown =>
-    decideSession(said('hi', 5_000 + ms), memory(5_000, empty), idle).move?.reason ?? null;
+    decideSession(messageOf('hi', 5_000 + ms), memory(5_000, empty), idle).move?.reason ?? null;
   assert.equal(reasonAfter(30 * 60_000), 'idle');
   assert.equal(reasonAfter(30 * 60_000 - 1), null);
   assert.equal(reasonAfter(-(10 ** 9)), null, 'a clock set back is no time passed');
   assert.equal(reasonAfter(10 ** 9, true), null, 'an empty session has nothing to cut');
-  assert.equal(decideSession(said('hi', 10 ** 9), memory(null), idle).move, null);
+  assert.equal(decideSession(messageOf('hi', 10 ** 9), memory(null), idle).move, null);
 });
 
 test('a command cuts nothing, but an expiry comes before it', () => {
   const idle = understood({ idleMinutes: 1 });
-  const decision = decideSession(said('/recall', 60_000), memory(0), idle);
+  const decision = decideSession(messageOf('/recall', 60_000), memory(0), idle);
   assert.deepEqual(decision, {
     move: { reason: 'idle', at: 60_000 },
-    act: { kind: 'recall', rest: '' },
+    intent: { kind: 'recall', rest: '' },
   });
 });
 
-/** Looks at every minute between the two: did the wall clock come to that time of a day? */
-function slowly(previousAt: number, at: number, minute: number): boolean {
+/** Checks every minute between the two: did the wall clock show that time of day? */
+function hasReached(previousAt: number, at: number, minute: number): boolean {
   const minuteOf = (t: Date): number => t.getHours() * 60 + t.getMinutes();
   const day = (t: Date): string => `${t.getFullYear()} ${t.getMonth()} ${t.getDate()}`;
   const reached = new Set<string>();
@@ -125,7 +133,7 @@ function slowly(previousAt: number, at: number, minute: number): boolean {
   for (let t = from; t <= at; t += 60_000) {
     const shown = new Date(t);
     if (minuteOf(shown) < minute || reached.has(day(shown))) continue;
-    // The first day of the scan begins in its middle, so it may have been reached before.
+    // The first day of the scan begins in its middle, so the time may have been reached before.
     if (t > from + 25 * 3_600_000 && t > previousAt) return true;
     reached.add(day(shown));
   }
@@ -135,7 +143,7 @@ function slowly(previousAt: number, at: number, minute: number): boolean {
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo'];
 const hour = 3_600_000;
 
-/** Both edges of daylight-saving time of 2025, by zone: spring and autumn of its hemisphere. */
+/** The daylight-saving changes of 2025, by zone: the spring and the autumn of its hemisphere. */
 const edges = [
   Date.UTC(2025, 2, 30, 1),
   Date.UTC(2025, 9, 26, 1),
@@ -156,7 +164,7 @@ for (const zone of zones) {
         property(
           constantFrom(...edges),
           integer({ min: -30 * 60, max: 30 * 60 }),
-          // Now and then the clock was set back between the two.
+          // Sometimes the clock was set back between the two.
           integer({ min: -5 * 60, max: 30 * 60 }),
           integer({ min: 0, max: 24 * 60 - 1 }),
           integer({ min: 0, max: 20 * 60 }),
@@ -164,9 +172,9 @@ for (const zone of zones) {
             const at = edge + offset * 60_000 + 17_000;
             const previousAt = at - apart * 60_000;
             const both = understood({ dailyAtMinute: minute, idleMinutes });
-            const decision = decideSession(said('hi', at), memory(previousAt), both);
+            const decision = decideSession(messageOf('hi', at), memory(previousAt), both);
             const idle = idleMinutes > 0 && apart >= idleMinutes ? 'idle' : null;
-            const expected = slowly(previousAt, at, minute) ? 'daily' : idle;
+            const expected = hasReached(previousAt, at, minute) ? 'daily' : idle;
             assert.equal(decision.move?.reason ?? null, expected);
           },
         ),
@@ -184,7 +192,7 @@ test('a message at the very boundary is of the new day, and so is the next', () 
   const daily = understood({ dailyAtMinute: minute });
   const boundary = new Date(2025, 5, 10, 0, minute).getTime();
   const reasonAt = (previousAt: number, at: number): unknown =>
-    decideSession(said('hi', at), memory(previousAt), daily).move?.reason ?? null;
+    decideSession(messageOf('hi', at), memory(previousAt), daily).move?.reason ?? null;
   assert.equal(reasonAt(boundary - 1, boundary), 'daily');
   assert.equal(reasonAt(boundary - 2, boundary - 1), null);
   assert.equal(reasonAt(boundary, boundary), null);
@@ -194,7 +202,7 @@ test('a message at the very boundary is of the new day, and so is the next', () 
 
 test('a day that passed is told before a quiet while', () => {
   const both = understood({ dailyAtMinute: 0, idleMinutes: 1 });
-  const decision = decideSession(said('hi', 100 * hour), memory(0), both);
+  const decision = decideSession(messageOf('hi', 100 * hour), memory(0), both);
   assert.equal(decision.move?.reason, 'daily');
 });
 
@@ -207,9 +215,9 @@ test('a code is for svc alone where its command begins a session, too', () => {
     'ABCDE12345 please',
     'it: ABCDE12345',
   ]) {
-    const { move, act } = decideSession(said(`/approve ${code}`), memory(null), of);
-    assert.deepEqual([move, act], [null, { kind: 'approve', code }], code);
+    const { move, intent } = decideSession(messageOf(`/approve ${code}`), memory(null), of);
+    assert.deepEqual([move, intent], [null, { kind: 'approve', code }], code);
   }
-  const other = decideSession(said('/approve my plan'), memory(null), of);
-  assert.deepEqual(other.act, { kind: 'think', text: 'my plan' });
+  const other = decideSession(messageOf('/approve my plan'), memory(null), of);
+  assert.deepEqual(other.intent, { kind: 'think', text: 'my plan' });
 });

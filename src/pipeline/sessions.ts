@@ -1,10 +1,10 @@
 /**
- * What one message means for its conversation: does a new session begin with it, and is it for the
- * brain or a command that svc answers by itself.
+ * What one message means for its conversation: whether a new session begins with it, and whether it
+ * is for the brain or is a command that svc answers.
  *
- * Pure, and of the message alone: expiry compares when this message and the one before it were
- * accepted, never the clock at work, so that a message that waited means what it meant when it
- * came. A clock that was set back is no time passed: `previousAt` never goes back with it.
+ * Pure, and decided by the message alone. Expiry compares the acceptance times of this message and
+ * of the one before it, never the current time. So a message that waited keeps its meaning. Setting
+ * the clock back does not expire a session: `previousAt` never goes back with it.
  */
 import { minuteMs } from '../lib/durations.ts';
 import type { SessionConfig } from '../config/config.ts';
@@ -15,14 +15,14 @@ import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../ledger/ledger.ts';
 import { holdsApprovalCode } from './approvals/request.ts';
-import { isFollowed } from './approvals/sentences.ts';
+import { isFollowUpText } from './approvals/sentences.ts';
 
-/** `move` ends the active session just before this message; null: it goes on. */
-export type SessionDecision = { readonly move: SessionMove | null; readonly act: Intent };
+/** `move` ends the active session just before this message; null: the session continues. */
+export type SessionDecision = { readonly move: SessionMove | null; readonly intent: Intent };
 
 /**
- * What is to be done with the message. `rest` is what stands behind the command's word; `again` is
- * the turn without an answer that is asked again, and gives way to this one.
+ * What the pipeline does with the message. `rest` is the text behind the command's word. `again` is
+ * the unanswered turn that this turn asks again and replaces.
  */
 export type Intent =
   | { readonly kind: 'think'; readonly text: string; readonly again?: TurnRow }
@@ -31,17 +31,19 @@ export type Intent =
   | { readonly kind: 'notes'; readonly rest: string }
   | { readonly kind: 'tools' }
   | { readonly kind: 'start' | 'help' }
-  /** There is nothing to ask again. `at` names the turn that it was to be; null: the last one. */
+  /**
+   * There is nothing to ask again. `at` names the turn that the sender meant; null: the last one.
+   */
   | { readonly kind: 'retry'; readonly at: number | null }
   | { readonly kind: 'approve' | 'refuse'; readonly code: string }
   | { readonly kind: 'pair'; readonly code: string }
-  /** svc's own messages: nobody said anything. */
+  /** svc's own messages: no person wrote them. */
   | { readonly kind: 'welcome' }
   | { readonly kind: 'follow'; readonly approval: ApprovalId };
 
 /**
- * Which commands there are here: those of sessions, of brains that keep notes, of agents, of
- * whoever may have something to approve, of every messenger, and of those that remember.
+ * Which commands exist here. Each depends on something: a session's rules, a brain's notes, an
+ * agent, an approver, a messenger, or storage that remembers unanswered turns.
  */
 export type CommandsOn = {
   readonly session: SessionConfig | null;
@@ -55,47 +57,50 @@ export type CommandsOn = {
 export function decideSession(
   message: Message,
   memory: Memory,
-  understood: CommandsOn,
+  available: CommandsOn,
 ): SessionDecision {
   const { pairingCode: code, approval, welcome } = message;
-  if (welcome === true) return { move: null, act: { kind: 'welcome' } };
-  if (approval !== undefined) return { move: null, act: { kind: 'follow', approval } };
-  if (code !== undefined) return { move: null, act: { kind: 'pair', code } };
-  const { session, notes, tools, approvals, messenger } = understood;
-  if (session === null && !notes && !tools && !approvals && !messenger) return asItIs(message);
+  if (welcome === true) return { move: null, intent: { kind: 'welcome' } };
+  if (approval !== undefined) return { move: null, intent: { kind: 'follow', approval } };
+  if (code !== undefined) return { move: null, intent: { kind: 'pair', code } };
+  const { session, notes, tools, approvals, messenger } = available;
+  if (session === null && !notes && !tools && !approvals && !messenger) return asQuestion(message);
   const { word, rest } = firstWord(message.text);
-  const command = commandOf(word, rest, understood);
-  if (isTrigger(word, session) && !hasCode(command)) {
+  const command = intentOf(word, rest, available);
+  if (isTrigger(word, session) && !hasApprovalCode(command)) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
-    if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
-    // The first message of the new session: a command like any other, but no further trigger.
+    if (rest === '' && message.media === null) return { move, intent: { kind: 'begin' } };
+    // The first message of the new session may be any command except another trigger.
     const first = firstWord(rest);
-    const act = commandOf(first.word, first.rest, understood);
-    return { move, act: act ?? { kind: 'think', text: rest } };
+    const intent = intentOf(first.word, first.rest, available);
+    return { move, intent: intent ?? { kind: 'think', text: rest } };
   }
-  const reason = session === null ? null : expiry(message.acceptedAt, memory, session);
+  const reason = session === null ? null : expiryReason(message.acceptedAt, memory, session);
   const move = reason === null ? null : { reason, at: message.acceptedAt };
-  const act = command ?? { kind: 'think', text: message.text };
-  if (act.kind !== 'retry' || move !== null) return { move, act };
+  const intent = command ?? { kind: 'think', text: message.text };
+  if (intent.kind !== 'retry' || move !== null) return { move, intent };
   const again = memory.turns.findLast(
-    (turn) => mayBeAskedAgain(turn) && (act.at === null || act.at === turn.at),
+    (turn) => mayBeAskedAgain(turn) && (intent.at === null || intent.at === turn.at),
   );
-  return { move, act: again === undefined ? act : { kind: 'think', text: again.text, again } };
+  return {
+    move,
+    intent: again === undefined ? intent : { kind: 'think', text: again.text, again },
+  };
 }
 
-/** Whether the message is one of the commands that there are, a trigger included. */
-export function isCommand(text: string, understood: CommandsOn): boolean {
+/** Whether the message is one of the available commands, session triggers included. */
+export function isCommand(text: string, available: CommandsOn): boolean {
   const { word, rest } = firstWord(text);
-  return isTrigger(word, understood.session) || commandOf(word, rest, understood) !== null;
+  return isTrigger(word, available.session) || intentOf(word, rest, available) !== null;
 }
 
 function isTrigger(word: string, session: SessionConfig | null): boolean {
   return session?.triggers.includes(word) === true;
 }
 
-/** It has no answer, and is a person's own, with words in it. */
+/** Whether the turn has no answer, and has a person's own words. */
 export function mayBeAskedAgain({ text, reply, quoted }: TurnRow): boolean {
-  return reply === null && quoted !== true && text !== '' && !isFollowed(text);
+  return reply === null && quoted !== true && text !== '' && !isFollowUpText(text);
 }
 
 /** The number of the session that the message is in. */
@@ -103,61 +108,66 @@ function sessionOf({ session }: Memory, { move }: SessionDecision): number {
   return session.number + (move === null ? 0 : 1);
 }
 
-/** For the trace: the session of this message, and why it is a new one. */
+/** The trace step: the session of this message, and why it is a new one. */
 export function traceSession(memory: Memory, decision: SessionDecision): TraceStep {
-  const { move, act } = decision;
+  const { move, intent } = decision;
   return {
     kind: 'session',
     session: sessionOf(memory, decision),
     cut: move?.reason ?? null,
-    command: commandIn(act),
+    command: commandNameOf(intent),
   };
 }
 
-function commandIn(act: Intent): string | null {
-  if (act.kind === 'think') return act.again === undefined ? null : 'retry';
-  return act.kind === 'follow' || act.kind === 'welcome' ? null : act.kind;
+function commandNameOf(intent: Intent): string | null {
+  if (intent.kind === 'think') return intent.again === undefined ? null : 'retry';
+  return intent.kind === 'follow' || intent.kind === 'welcome' ? null : intent.kind;
 }
 
-function asItIs({ text }: Message): SessionDecision {
-  return { move: null, act: { kind: 'think', text } };
+function asQuestion({ text }: Message): SessionDecision {
+  return { move: null, intent: { kind: 'think', text } };
 }
 
-function commandOf(word: string, rest: string, understood: CommandsOn): Intent | null {
+function intentOf(word: string, rest: string, available: CommandsOn): Intent | null {
   const kind = commandWordOf(word);
   switch (kind) {
     case null:
       return null;
     case 'recall':
-      return understood.session === null ? null : { kind, rest: rest.trimEnd() };
+      return available.session === null ? null : { kind, rest: rest.trimEnd() };
     case 'notes':
-      return understood.notes ? { kind, rest: rest.trimEnd() } : null;
+      return available.notes ? { kind, rest: rest.trimEnd() } : null;
     case 'tools':
-      return understood.tools ? { kind } : null;
+      return available.tools ? { kind } : null;
     case 'approve':
     case 'refuse':
-      return understood.approvals ? { kind, code: rest.trim() } : null;
+      return available.approvals ? { kind, code: rest.trim() } : null;
     case 'retry':
-      return understood.retries ? { kind, at: timeIn(rest) } : null;
+      return available.retries ? { kind, at: turnTimeIn(rest) } : null;
     case 'help':
     case 'start':
-      return understood.messenger ? { kind } : null;
+      return available.messenger ? { kind } : null;
     default:
       return kind satisfies never;
   }
 }
 
-/** A code is for svc alone, whatever begins a session. */
-function hasCode(act: Intent | null): boolean {
-  return (act?.kind === 'approve' || act?.kind === 'refuse') && holdsApprovalCode(act.code);
+/** An approval code is for svc alone, even where the word begins a session. */
+function hasApprovalCode(intent: Intent | null): boolean {
+  return (
+    (intent?.kind === 'approve' || intent?.kind === 'refuse') && holdsApprovalCode(intent.code)
+  );
 }
 
-/** Asks that turn again, however many came after it; of two of one millisecond the last. */
+/**
+ * The command that asks that turn again, however many came after it. If two turns share the
+ * millisecond, it means the last one.
+ */
 export function retryOf({ at }: Pick<TurnRow, 'at'>): string {
   return `/retry ${at}`;
 }
 
-function timeIn(rest: string): number | null {
+function turnTimeIn(rest: string): number | null {
   return /^\d{1,16}\s*$/.test(rest) ? Number(rest) : null;
 }
 
@@ -166,8 +176,8 @@ function firstWord(text: string): { readonly word: string; readonly rest: string
   return { word, rest };
 }
 
-/** A session without a turn has nothing to cut, and goes on. */
-function expiry(
+/** A session without a turn has nothing to cut, so it continues. */
+function expiryReason(
   at: number,
   { previousAt, empty }: Memory,
   { dailyAtMinute, idleMinutes }: SessionConfig,
@@ -180,8 +190,8 @@ function expiry(
 
 /**
  * The newest moment, not after `at`, at which this machine's wall clock first showed that time of
- * its day. Where the hour is skipped in spring, that is the moment of the jump; where it comes
- * twice in autumn, its first coming.
+ * its day. If spring skips the hour, it is the moment of the jump. If autumn repeats the hour, it
+ * is the first of the two.
  */
 function lastBoundary(at: number, minute: number): number {
   const today = new Date(at);
@@ -192,13 +202,14 @@ function lastBoundary(at: number, minute: number): number {
 
 function boundaryOn(year: number, month: number, day: number, minute: number): number {
   const shown = new Date(year, month, day, 0, minute);
-  // A skipped time is told as one after the jump: go back to the first minute that shows as much.
+  // `Date` shows a skipped time as one after the jump: go back to the first minute that shows as
+  // much.
   const date = shown.getDate();
-  let first = shown.getTime();
-  for (let before = first - minuteMs; ; before -= minuteMs) {
+  let start = shown.getTime();
+  for (let before = start - minuteMs; ; before -= minuteMs) {
     const earlier = new Date(before);
-    if (earlier.getDate() !== date || minuteOf(earlier) < minute) return first;
-    first = before;
+    if (earlier.getDate() !== date || minuteOf(earlier) < minute) return start;
+    start = before;
   }
 }
 

@@ -1,3 +1,7 @@
+/**
+ * What a brain may do during a real turn. The context collects the notes, tool uses and questions
+ * of the turn, and they are written in the turn's commit.
+ */
 import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
 import type { Events } from '../domain/event.ts';
@@ -25,20 +29,20 @@ import { approvalsOpenMax, approversOf, newApproval, openApprovals } from './app
 import type { Deps } from './deps.ts';
 import { createBudgetGuard } from './budget-guard.ts';
 
-/** At most so many calls of one turn wait. */
-const askedMax = 4;
+/** At most so many calls of one turn may wait for approval. */
+const callsAskedMax = 4;
 
 type TurnContextDeps = Pick<Deps, 'ledger' | 'ids' | 'now'> & {
   readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached'>;
 };
 
-/** The call that the turn goes on with. `said` stands in the place of what a person says. */
+/** The call that the turn continues with. `said` takes the place of a person's message. */
 type FollowedCall = { readonly approval: Approval; readonly said: string };
 
-/** What a brain is shown of the session, and since when its window begins there. */
-export type ShownHistory = Pick<Turn, 'history' | 'session' | 'windowAt'>;
+/** The history that a brain is shown of the session, and the time at which its window begins. */
+export type VisibleHistory = Pick<Turn, 'history' | 'session' | 'windowAt'>;
 
-/** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
+/** The turn context of a real turn: collects what the brain does, for the commit of the turn. */
 export class PipelineTurnContext implements TurnContext {
   readonly dryRun = false;
   readonly stop: Stop;
@@ -46,26 +50,28 @@ export class PipelineTurnContext implements TurnContext {
   readonly steps: TraceStep[] = [];
   readonly leftOut: TurnRow[] = [];
   readonly doubted: TurnRow[] = [];
-  /** Of what comes of this turn; it never becomes weaker. */
+  /** Of everything that comes of this turn; it never becomes weaker. */
   sensitivity: Sensitivity;
   noteMoves: NoteMove[] | null = null;
   toolUses: ToolUseWithResult[] | null = null;
   unsent: readonly UnsentAnswer[] | null = null;
   asked: Approval[] | null = null;
   followed: FollowedCall | null = null;
-  /** Set where somebody looks. */
+  /** Set while a client watches the reply grow. */
   show: ((whole: string) => void) | undefined;
-  /** The platform's message that shows the reply so far, maybe since an earlier run; null: none. */
+  /** The platform's message that shows the reply so far, maybe from an earlier run; null: none. */
   shownAs: string | null;
-  /** A call that has an effect outside has begun, now or in an earlier run. */
+  /** A call with an effect outside has begun, now or in an earlier run. */
   hasActed = false;
-  /** How long after the turn began its brain was asked, from which the brain's steps count. */
+  /** How long after the turn began its brain was asked. The brain counts its steps from there. */
   thinksAfterMs = 0;
-  /** What later turns remember as said; null: the text alone. */
+  /** The text that later turns remember as said; null: the message's text alone. */
   remembered: string | null = null;
-  /** The brain's window was cut for this turn; null: it begins where it did. */
+  /**
+   * Set when the brain's window was cut for this turn; null: the window begins where it did before.
+   */
   window: NonNullable<Effects['window']> | null = null;
-  /** What the message replies to; null: nothing. */
+  /** The message that this message replies to; null: none. */
   quoted: QuotedBlock | null = null;
   readonly #deps: TurnContextDeps;
   readonly #claim: InClaim;
@@ -92,13 +98,13 @@ export class PipelineTurnContext implements TurnContext {
     return `${channel}\0${conversation}`;
   }
 
-  /** Made when it is needed: a command asks no model. */
+  /** Created at first use: a command asks no model. */
   get budgetGuard(): BudgetGuard {
     return (this.#budgetGuard ??= this.#openBudgetGuard());
   }
 
-  /** @param move the session ends before this turn; null: it goes on */
-  shownOf(move: SessionMove | null): ShownHistory {
+  /** @param move set when the session ends before this turn; null: the session continues */
+  historyFor(move: SessionMove | null): VisibleHistory {
     const { turns, windows, session } = this.#claim.memory;
     const { number } = session;
     if (move !== null) return { history: [], session: number + 1, windowAt: move.at };
@@ -110,8 +116,8 @@ export class PipelineTurnContext implements TurnContext {
   }
 
   addStep(step: TraceStep): void {
-    const isLater = 'startMs' in step && this.thinksAfterMs > 0;
-    this.steps.push(isLater ? { ...step, startMs: step.startMs + this.thinksAfterMs } : step);
+    const isBrainStep = 'startMs' in step && this.thinksAfterMs > 0;
+    this.steps.push(isBrainStep ? { ...step, startMs: step.startMs + this.thinksAfterMs } : step);
   }
 
   becomePrivate(): void {
@@ -153,7 +159,7 @@ export class PipelineTurnContext implements TurnContext {
     return calls;
   }
 
-  /** Rejects never: what waits and cannot be read could be this very call. */
+  /** Never rejects: when the waiting calls cannot be read, one of them could be this very call. */
   async ask(wanted: WantedCall): Promise<AskAnswer> {
     const { ledger, ids, now } = this.#deps;
     const asked = this.asked ?? [];
@@ -163,10 +169,10 @@ export class PipelineTurnContext implements TurnContext {
     const { channel, conversation } = message;
     const isSame = (one: Approval): boolean =>
       one.hash === wanted.hash && one.channel === channel && one.conversation === conversation;
-    // Of the call that this turn follows the model knows already.
+    // The model already knows about the call that this turn follows.
     const others = open.filter(({ id }) => id !== message.approval);
     if ([...asked, ...others].some(isSame)) return 'waits';
-    if (asked.length >= askedMax || open.length >= approvalsOpenMax) return 'too_many';
+    if (asked.length >= callsAskedMax || open.length >= approvalsOpenMax) return 'too_many';
     const { name, agent } = this.#brain;
     const approval = newApproval(wanted, message, {
       id: ids.message() as string as ApprovalId,

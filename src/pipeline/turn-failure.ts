@@ -1,15 +1,15 @@
-/** What becomes of a message that meets a bug of ours: the bug ends its turn and nothing else. */
+/** What happens to a message that meets a bug of ours: the bug ends its turn and nothing else. */
 import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { Claim, Effects } from '../ledger/ledger.ts';
 import { commandsOn } from './commands.ts';
-import { bareContext, effectsOf } from './effects.ts';
+import { emptyContext, effectsOf } from './effects.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
-import { shownBefore } from './previews.ts';
+import { earlierPreview } from './previews.ts';
 import { decideSession } from './sessions.ts';
-import { settledBy } from './approvals/decide.ts';
+import { settlementOf } from './approvals/decide.ts';
 
 const faultDecision: Decision = {
   kind: 'apology',
@@ -17,8 +17,11 @@ const faultDecision: Decision = {
   why: 'it failed by a fault of ours',
 };
 
-/** A brain does not throw; if one does it is a bug, and the person still gets a sentence. */
-export async function think(
+/**
+ * Asks the brain. A brain does not throw; if one does, it is a bug, and the person still gets a
+ * sentence.
+ */
+export async function askBrain(
   deps: Deps,
   brain: Brain,
   turn: Turn,
@@ -33,8 +36,8 @@ export async function think(
 }
 
 /**
- * Buries a claim that is not tried again: its handling threw, or it ended the process again and
- * again. A message's sender is told in the same commit.
+ * Dead-letters a claim that is not retried: its handling threw, or it ended the process several
+ * times. The same commit holds the sentence for the message's sender.
  */
 export async function buryMessage(
   deps: Deps,
@@ -45,33 +48,37 @@ export async function buryMessage(
   const why = failure(kind);
   const now = deps.now();
   const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
-  const told = { box: claim.box, channel: address.channel, id, failure: why };
+  const event = { box: claim.box, channel: address.channel, id, failure: why };
   if (claim.box === 'out') {
-    if (await deps.ledger.bury(claim, why)) deps.events.buried(told);
+    if (await deps.ledger.bury(claim, why)) deps.events.buried(event);
     return;
   }
   const { message, memory } = claim;
   const decision = decideSession(message, memory, commandsOn(deps, route, message));
-  const asked = decision.act.kind === 'think' ? decision.act.again : undefined;
-  const labels = [message.sensitivity, route.brain.sensitivity, asked?.sensitivity ?? 'public'];
+  const repeatedTurn = decision.intent.kind === 'think' ? decision.intent.again : undefined;
+  const labels = [
+    message.sensitivity,
+    route.brain.sensitivity,
+    repeatedTurn?.sensitivity ?? 'public',
+  ];
   const sensitivity = strictest(...labels);
-  const shownAs = deps.ledger.previews.of(claim) ?? shownBefore(route.channel, claim);
-  const turnContext = { ...bareContext(sensitivity), shownAs };
+  const shownAs = deps.ledger.previews.of(claim) ?? earlierPreview(route.channel, claim);
+  const turnContext = { ...emptyContext(sensitivity), shownAs };
   const timeline = { decision, claimedAt: now, decidedAt: now, turnContext };
   const effects = effectsOf(deps, route, claim, faultDecision, timeline);
-  // A message that ends the process is kept from later turns: it would end the process there, too.
-  const kept = kind === 'poison' ? notAgain(effects) : effects;
-  // Otherwise its approval would be owed a turn for ever, and a replay could run the call again.
-  const settled = await settledBy(deps.ledger, claim.message);
-  const left = settled === undefined ? kept : { ...kept, settled };
-  if (await deps.ledger.bury(claim, why, left)) deps.events.buried(told);
+  // Later turns do not see a message that ends the process: it would end the process there, too.
+  const safeEffects = kind === 'poison' ? withoutRepeat(effects) : effects;
+  // Without this the approval would stay open for ever, and a replay could run the call again.
+  const settled = await settlementOf(deps.ledger, claim.message);
+  const finalEffects = settled === undefined ? safeEffects : { ...safeEffects, settled };
+  if (await deps.ledger.bury(claim, why, finalEffects)) deps.events.buried(event);
 }
 
-/** Neither kept nor to be asked again by a press. */
-function notAgain({ replies, ...effects }: Effects): Effects {
-  const unpressed = replies.map((reply) => {
+/** The effects without the turn, and without a button that asks it again. */
+function withoutRepeat({ replies, ...effects }: Effects): Effects {
+  const withoutButtons = replies.map((reply) => {
     const { choices, ...rest } = reply;
     return choices === undefined ? reply : rest;
   });
-  return { ...effects, turn: null, leftOut: [], replies: unpressed };
+  return { ...effects, turn: null, leftOut: [], replies: withoutButtons };
 }

@@ -4,7 +4,7 @@ import { WorkerPool } from './worker-pool.ts';
 
 const broken = -1;
 
-/** A source of numbered work whose pieces end when the test says so. */
+/** A source of numbered work; each piece ends when the test says so. */
 function workshop(slots: number) {
   const waiting: number[] = [];
   const open = new Map<number, () => void>();

@@ -1,7 +1,7 @@
 /**
- * A pump moves work of one box and one channel out of the ledger, as much at once as it has slots.
- * It holds no order: whatever the ledger gives may run. States: asleep → taking → full | asleep;
- * a finished piece of work frees its slot and, if the ledger may hold more, takes again.
+ * A worker pool takes claims of one box and one channel from the ledger, at most as many at once as
+ * it has slots. It knows no order: whatever the ledger gives may run. States: asleep → taking →
+ * full | asleep. Finished work frees its slot and takes again if the ledger may hold more.
  */
 export class WorkerPool<Claim> {
   readonly #slots: number;
@@ -12,14 +12,14 @@ export class WorkerPool<Claim> {
   #busy = 0;
   #taking = false;
   #woken = false;
-  /** The last take gave all that was asked for, so there may be more. */
-  #more = false;
+  /** The last take gave as many claims as were asked for, so there may be more. */
+  #mayHaveMore = false;
   #stopped = false;
 
   /**
    * @param options `take` claims up to n; `work` does one and never rejects; `rested` is called
-   *   after each piece of work and after each take that found none; `failed` is told of a take
-   *   that rejected: it took nothing, and the next wake takes again
+   *   after each piece of work and after each take that found none; `failed` gets the error of a
+   *   take that rejected: it took nothing, and the next wake takes again
    */
   constructor(options: {
     readonly slots: number;
@@ -35,18 +35,18 @@ export class WorkerPool<Claim> {
     this.#failed = options.failed;
   }
 
-  /** Nothing under way, and nothing being taken. */
+  /** No work is running, and no take is under way. */
   get resting(): boolean {
     return this.#busy === 0 && !this.#taking;
   }
 
-  /** A hint that there may be something to take. */
+  /** A hint that there may be claims to take. */
   wake(): void {
     this.#woken = true;
     if (!this.#taking && !this.#stopped) void this.#fill();
   }
 
-  /** Takes nothing more; what has begun goes on. */
+  /** Takes no more claims; running work continues. */
   stop(): void {
     this.#stopped = true;
   }
@@ -58,7 +58,7 @@ export class WorkerPool<Claim> {
         this.#woken = false;
         const free = this.#slots - this.#busy;
         const claims = await this.#take(free);
-        this.#more = claims.length >= free;
+        this.#mayHaveMore = claims.length >= free;
         for (const claim of claims) void this.#run(claim);
       }
     } catch (error) {
@@ -72,7 +72,7 @@ export class WorkerPool<Claim> {
     this.#busy++;
     await this.#work(claim);
     this.#busy--;
-    if (this.#more || this.#woken) this.wake();
+    if (this.#mayHaveMore || this.#woken) this.wake();
     this.#rested();
   }
 }

@@ -27,9 +27,9 @@ export const byHand: readonly Fault[] = [
   {
     name: 'An answer by hand to a private question is public.',
     file: 'src/pipeline/takeover/takeover.ts',
-    find: `bareContext(
+    find: `emptyContext(
     strictest(message.sensitivity, route.brain.sensitivity, ...labels),`,
-    replace: "bareContext(strictest('public', ...labels),",
+    replace: "emptyContext(strictest('public', ...labels),",
   },
   {
     name: 'An answer by hand that came after that of a model is told as sent.',

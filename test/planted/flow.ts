@@ -26,7 +26,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'What shows the beginning of a reply stays when an operator answers.',
     file: 'src/pipeline/takeover/takeover.ts',
-    find: 'text, shown?.message.preview)',
+    find: 'text, lastShown?.message.preview)',
     replace: 'text)',
     seenBy: ['src/pipeline/takeover/takeover.test.ts'],
   },
@@ -97,20 +97,20 @@ export const flow: readonly Fault[] = [
   {
     name: 'A reply that cannot be delivered holds up its conversation for days.',
     file: 'src/pipeline/retry-policy.ts',
-    find: 'const park = isCold || (!isUnseen && isLong(pauseMs, durability));',
+    find: 'const park = isCold || (!isResultUnseen && isLong(pauseMs, durability));',
     replace: 'const park = false;',
   },
   {
     name: 'A message that ends the process is shown to every later turn.',
     file: 'src/pipeline/turn-failure.ts',
-    find: "kind === 'poison' ? notAgain(effects) : effects",
+    find: "kind === 'poison' ? withoutRepeat(effects) : effects",
     replace: 'effects',
     seenBy: ['test/messages/poison.slow.test.ts'],
   },
   {
     name: 'A quoted answer is public although a private turn has it.',
     file: 'src/pipeline/quoted-message.ts',
-    find: 'strictest(...found.map(({ sensitivity }) => sensitivity))',
+    find: 'strictest(...matches.map(({ sensitivity }) => sensitivity))',
     replace: "'public'",
     seenBy: ['src/pipeline/quoted-message.test.ts', 'test/privacy/quoted-privacy.slow.test.ts'],
   },
@@ -124,8 +124,8 @@ export const flow: readonly Fault[] = [
   {
     name: 'What is asked again is shown to the model twice.',
     file: 'src/pipeline/ask-again.ts',
-    find: '(turn, at) => at < place ||',
-    replace: '(turn, at) => at <= place ||',
+    find: '(turn, at) => at < index ||',
+    replace: '(turn, at) => at <= index ||',
     seenBy: ['src/pipeline/ask-again.test.ts', 'test/telegram/commands.slow.test.ts'],
   },
   {
@@ -138,7 +138,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'What was asked again is remembered twice.',
     file: 'src/pipeline/effects.ts',
-    find: 'leftOut: [...againIn(decision), ...',
+    find: 'leftOut: [...repeatedTurns(decision), ...',
     replace: 'leftOut: [...',
     seenBy: ['test/telegram/commands.slow.test.ts'],
   },
@@ -152,15 +152,16 @@ export const flow: readonly Fault[] = [
   {
     name: 'Who was let in is told so again after each restart.',
     file: 'src/pipeline/pairing/pairing.ts',
-    find: 'const change = (): Change => welcoming(kept, sender);',
-    replace: 'const change = (): Change => kept.become({ ...kept.state }, (later) => later);',
+    find: 'const change = (): Change => welcomeChange(stored, sender);',
+    replace:
+      'const change = (): Change => stored.replaceState({ ...stored.state }, (later) => later);',
     seenBy: ['test/conversations/welcome.test.ts'],
   },
   {
     name: 'A list of those who may talk lets everybody talk.',
     file: 'src/pipeline/gate.ts',
-    find: 'if (allow !== null && allow.includes(sender.id)) return passes;',
-    replace: 'if (allow !== null) return passes;',
+    find: 'if (allow !== null && allow.includes(sender.id)) return passDecision;',
+    replace: 'if (allow !== null) return passDecision;',
   },
   {
     name: 'A code that another gave meanwhile is forgotten.',
@@ -207,7 +208,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'What is in memory is not read again where another was quicker.',
     file: 'src/pipeline/pairing/stored-pairings.ts',
-    find: 'if (this.#doubted) await this.readAgain();',
+    find: 'if (this.#isStale) await this.readAgain();',
     replace: '',
     seenBy: ['src/pipeline/pairing/pairing-others.test.ts'],
   },
@@ -245,8 +246,8 @@ export const flow: readonly Fault[] = [
   {
     name: 'A sentence of svc’s own stands in the history as if a model had said it.',
     file: 'src/pipeline/effects.ts',
-    find: "const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;",
-    replace: "const answered = end.kind === 'command' ? null : text;",
+    find: "const answerText = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;",
+    replace: "const answerText = end.kind === 'command' ? null : text;",
     seenBy: ['test/conversations/conversation.test.ts'],
   },
   {
@@ -266,14 +267,14 @@ export const flow: readonly Fault[] = [
   {
     name: 'What others noted is told to whoever asks for the notes of a brain.',
     file: 'src/pipeline/commands.ts',
-    find: "if (scope.kind === 'brain') return answer(command, say.notesNotYours);",
-    replace: '',
+    find: "if (scope.kind === 'brain') return",
+    replace: "if (scope.kind === 'brain' && command.rest === '-') return",
     seenBy: ['test/agents/memory.test.ts'],
   },
   {
     name: 'A voice message is cut off with the other files, however long its turn may take.',
     file: 'src/pipeline/attachments/reading.ts',
-    find: 'media, bytes, hearingTime)',
+    find: 'media, bytes, transcriptionTime)',
     replace: 'media, bytes, reading.time)',
   },
   {

@@ -7,8 +7,8 @@ export const spend: readonly Fault[] = [
   {
     name: 'Only the first call of a turn is reserved: no retry, no loser, no step of an agent.',
     file: 'src/pipeline/budget-guard.ts',
-    find: 'return payable.costs ? this.#pay(charged, most)',
-    replace: 'return payable.costs && this.#ofTurn === 0 ? this.#pay(charged, most)',
+    find: 'return payable.costs ? this.#reserveTokens(charged, most)',
+    replace: 'return payable.costs && this.#turnTokens === 0 ? this.#reserveTokens(charged, most)',
     seenBy,
   },
   {

@@ -77,8 +77,8 @@ export const tool: readonly Fault[] = [
   {
     name: 'A call that changes something elsewhere is not written down before it is made.',
     file: 'src/brains/tools/governance.ts',
-    find: 'if (isFree) return',
-    replace: 'if (isFree || tool.effect) return',
+    find: 'if (needsNoLog) return',
+    replace: 'if (needsNoLog || tool.effect) return',
   },
   {
     name: 'Of the addresses that a name has, the first alone is judged.',
@@ -137,7 +137,7 @@ export const tool: readonly Fault[] = [
   {
     name: 'An agent reads the service’s own database.',
     file: 'src/brains/tools/read-file/read-file.ts',
-    find: 'if (await this.#isHeld(join(real, ...wanted.parts))) return isHeld;',
+    find: 'if (await this.#isHeld(join(real, ...wanted.parts))) return databaseRefusal;',
     replace: '',
   },
   {

@@ -1,6 +1,6 @@
 /**
- * An HTTP answer as text for a model: only what says that it is text, in the character set that it
- * says, without a page's markup, cut to so many bytes.
+ * Turns an HTTP answer into text for a model: only content whose type says text, decoded by its
+ * character set, without a page's markup, cut to a number of bytes.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -8,7 +8,7 @@ export type TextKind = {
   /** Lower case, without parameters. */
   readonly type: string;
   readonly page: boolean;
-  /** As the header says; null: it says nothing. */
+  /** From the content-type header; null: the header names none. */
   readonly charset: string | null;
 };
 
@@ -18,18 +18,18 @@ const textTypes = [
   /^application\/(?:x-ndjson|json-seq|javascript|yaml|toml)$/,
 ];
 
-/** @returns null: not text, or packed in a way that was not asked for */
+/** @returns null: not text, or compressed though svc did not ask for that */
 export function textKindOf(headers: IncomingHttpHeaders): TextKind | null {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') return null;
-  const given = headers['content-type'] ?? 'text/plain';
-  const type = given.split(';', 1)[0]!.trim().toLowerCase();
+  const contentType = headers['content-type'] ?? 'text/plain';
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
   if (!textTypes.some((known) => known.test(type))) return null;
-  const charset = /;\s{0,9}charset\s{0,9}=\s{0,9}"?([\w.:-]{1,40})/i.exec(given)?.[1] ?? null;
+  const charset = /;\s{0,9}charset\s{0,9}=\s{0,9}"?([\w.:-]{1,40})/i.exec(contentType)?.[1] ?? null;
   return { type, page: type === 'text/html' || type === 'application/xhtml+xml', charset };
 }
 
-/** Why `textKindOf` gave null, for the model. */
+/** Why `textKindOf` returned null, as text for the model. */
 export function whyNoText(headers: IncomingHttpHeaders): string {
   if ((headers['content-encoding'] ?? '') !== '') {
     return 'Its content is compressed though that was not asked for, and was not read.';
@@ -37,7 +37,7 @@ export function whyNoText(headers: IncomingHttpHeaders): string {
   return 'Its content is not text, and was not read.';
 }
 
-/** @param whole whether the bytes are all that there are */
+/** @param whole whether the bytes are the complete body */
 export async function answerText(
   bytes: Buffer,
   whole: boolean,
@@ -52,17 +52,19 @@ export async function answerText(
   return cutToBytes(text, whole, bytesMax);
 }
 
-/** What is beyond the bytes would be cut: a character is at least one of them. */
+/**
+ * Reads one character more than `bytesMax`: a character has at least one byte, so the rest is cut.
+ */
 async function pageText(page: string, bytesMax: number): Promise<string> {
   const { textOfPage } = await import('./page-text.ts');
   return textOfPage(page, bytesMax + 1);
 }
 
 function decoderFor({ charset, page }: TextKind, bytes: Buffer): TextDecoder | null {
-  const said = charset ?? (page ? charsetInPage(bytes) : null) ?? 'utf-8';
+  const encodingName = charset ?? (page ? charsetInPage(bytes) : null) ?? 'utf-8';
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   try {
-    return new TextDecoder(marked ? 'utf-8' : said);
+    return new TextDecoder(marked ? 'utf-8' : encodingName);
   } catch {
     return null;
   }
@@ -74,7 +76,7 @@ function charsetInPage(bytes: Buffer): string | null {
   return /<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})/i.exec(start)?.[1] ?? null;
 }
 
-/** A character is never parted. */
+/** Never splits a character. */
 function cutToBytes(
   text: string,
   whole: boolean,

@@ -1,4 +1,4 @@
-/** The grant that asks, at the dispatcher: nothing runs without a yes to that very call. */
+/** The grant `ask`, at the dispatcher: nothing runs unless somebody approved that very call. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeTool } from '../../../test/fake/tools.ts';

@@ -1,18 +1,23 @@
+/**
+ * HTTP requests of tools: the cage of hosts and addresses, and the one way to send a request
+ * through it.
+ */
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { sendPinned, type PinnedRequest, type PinnedResult } from '../../lib/pinned-client.ts';
+import { stopOf, unlessStopped } from '../../lib/stop.ts';
 import type { ToolSurroundings } from './tool.ts';
 import { isIP } from 'node:net';
 import { rangeOf } from '../../lib/ip-address.ts';
 import type { BoundPlace, Listeners } from '../../lib/listener.ts';
 import { isOwnAddress, isUnspecified, plainAddress } from '../../lib/own-address.ts';
 
-/** What the tools that use the network need of the process. */
+/** What the tools that use the network need from the process. */
 export type NetworkDeps = Clock & {
   readonly deadlines: Deadlines;
   readonly resolve: Resolve;
   readonly reserved: ReservedPlaces;
-  /** The program's own version, told to the servers that are asked. */
+  /** svc's own version, sent to the servers as `user-agent`. */
   readonly version: string;
 };
 
@@ -31,28 +36,28 @@ export type CagedAnswer =
   | {
       readonly kind: 'failed';
       readonly text: string;
-      /** The request may have reached the other side. */
+      /** The request may have reached the server. */
       readonly sent: boolean;
       /** The status of an answer that broke off; null: no answer had begun. */
       readonly status: number | null;
     };
 
 const connectMs = 5_000;
-/** At most so many addresses of one name are tried, while none has been connected to. */
+/** At most so many addresses of one name are tried, until one connects. */
 const triesMax = 4;
 
-/** One request, if the cage admits it, to an address that the cage has judged. */
+/** Sends one request, if the cage admits it, to an address that the cage has judged. */
 export async function sendCaged(
   request: CagedRequest,
   cage: HostCage,
   deps: NetworkDeps,
   { signal, sensitivity }: ToolSurroundings,
 ): Promise<CagedAnswer> {
-  const asked = cage.admit(request.address, request.base, sensitivity);
-  const admission = await unlessEnded(asked, request.deadlineAt, deps.deadlines, signal);
+  const admitting = cage.admit(request.address, request.base, sensitivity);
+  const admission = await unlessEnded(admitting, request.deadlineAt, deps.deadlines, signal);
   if (admission.kind === 'refused') return admission;
   if (admission.kind !== 'admitted') return unsent(admission.text);
-  let last: CagedAnswer = unsent('It has no address.');
+  let lastFailure: CagedAnswer = unsent('It has no address.');
   for (const address of admission.addresses.slice(0, triesMax)) {
     const connectDeadlineAt = later(deps.steady(), connectMs);
     const pinned = { ...request, url: admission.url, address, connectDeadlineAt };
@@ -60,18 +65,18 @@ export async function sendCaged(
     const result = await sendPinned({ ...pinned, headers }, deps.deadlines, signal);
     if (result.kind === 'answer') return { ...result, url: admission.url };
     const { sent, status } = result;
-    last = { kind: 'failed', text: faultText(result), sent, status };
-    const another = result.fault === 'connect_failed' || result.fault === 'connect_timeout';
-    if (!another || deps.steady() >= request.deadlineAt) return last;
+    lastFailure = { kind: 'failed', text: faultText(result), sent, status };
+    const canTryNext = result.fault === 'connect_failed' || result.fault === 'connect_timeout';
+    if (!canTryNext || deps.steady() >= request.deadlineAt) return lastFailure;
   }
-  return last;
+  return lastFailure;
 }
 
 const unsent = (text: string): CagedAnswer => ({ kind: 'failed', text, sent: false, status: null });
 
 type Ended = { readonly kind: 'ended'; readonly text: string };
 
-/** A look-up cannot be called off, so its result may come too late. */
+/** A name lookup cannot be cancelled, so this stops waiting for it. */
 async function unlessEnded(
   admission: Promise<Admission>,
   deadlineAt: SteadyTime,
@@ -79,19 +84,14 @@ async function unlessEnded(
   signal: AbortSignal,
 ): Promise<Admission | Ended> {
   let deadline: Deadline | undefined;
-  let cancel: (() => void) | undefined;
-  const ended = new Promise<Ended>((resolve) => {
-    cancel = () => resolve({ kind: 'ended', text: `${texts.cancelled}.` });
+  const late = new Promise<Ended>((resolve) => {
     deadline = deadlines.at(deadlineAt, () => {
       resolve({ kind: 'ended', text: 'The name was not resolved in time.' });
     });
-    signal.addEventListener('abort', cancel);
-    if (signal.aborted) cancel();
   });
-  const first = await Promise.race([admission, ended]);
+  const result = await unlessStopped(Promise.race([admission, late]), stopOf(signal));
   deadline?.cancel();
-  signal.removeEventListener('abort', cancel!);
-  return first;
+  return result ?? { kind: 'ended', text: `${texts.cancelled}.` };
 }
 
 const texts = {
@@ -107,18 +107,18 @@ function faultText({ fault, code }: Extract<PinnedResult, { kind: 'fault' }>): s
   return code === null ? `${texts[fault]}.` : `${texts[fault]} (${code}).`;
 }
 
-// The cage of the tools that use the network: which host and port may be reached, and at which
-// addresses. The host's name is judged first, as an address where it is one in any spelling; then
-// every address that it resolves to. What is admitted is an address, and the caller connects to
-// that very address, so nothing can resolve to something else in between.
+// The cage of the tools that use the network: which host and port a tool may reach, and at which
+// addresses. The cage first judges the host's name, as an address if it is one in any spelling.
+// Then it judges every address that the name resolves to. It admits addresses, and the caller
+// connects to that very address, so the name cannot resolve to another address in between.
 
 /** @returns every address of a name, at least one; rejects when there is none */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** Where a request would go: `host` as `hostOf` writes it, `address` what it resolved to. */
+/** Where a request would go: `host` as `hostOf` writes it, `address` from the name lookup. */
 export type Place = { readonly host: string; readonly address: string; readonly port: number };
 
-/** Places that an entry reaches only when it names their port. */
+/** Places that an entry of the list reaches only when it names their port. */
 export interface ReservedPlaces {
   holds(place: Place): Promise<boolean>;
 }
@@ -127,31 +127,33 @@ export type Admission =
   | {
       readonly kind: 'admitted';
       readonly url: URL;
-      /** Any of them may be connected to; the first comes first. */
+      /** Each of them may be connected to; try them in this order. */
       readonly addresses: readonly string[];
     }
   | Refusal
   | { readonly kind: 'unresolved'; readonly text: string };
 
-/** `rule` is a stable code, `text` for the model: no address that the name resolved to. */
+/** `rule` is a stable code. `text` is for the model and names no address of the lookup. */
 type Refusal = { readonly kind: 'refused'; readonly rule: string; readonly text: string };
 
 export interface HostCage {
   /**
    * @param address as the model or a redirect wrote it
-   * @param base what a relative address is relative to; null: it must be absolute
+   * @param base the base of a relative address; null: the address must be absolute
    */
   admit(address: string, base: URL | null, sensitivity: 'public' | 'private'): Promise<Admission>;
 }
 
-/** `host` as `hostOf` writes it; `port` null: every port of it. */
+/** `host` as `hostOf` writes it; `port` null: every port of the host. */
 type Entry = { readonly host: string; readonly port: number | null };
 
 const addressLengthMax = 4_096;
-/** At most so many addresses of a name are looked at and tried. */
+/** At most so many addresses of a name are judged and tried. */
 const addressesMax = 16;
 
-/** @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; others never match */
+/**
+ * @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; other entries match nothing
+ */
 export function createHostCage(
   allowHosts: readonly string[],
   { resolve, reserved }: { readonly resolve: Resolve; readonly reserved: ReservedPlaces },
@@ -171,20 +173,21 @@ export function createHostCage(
       if (addresses === null) {
         return { kind: 'unresolved', text: `The name ${host} could not be resolved.` };
       }
-      const naming = entries.filter((entry) => entry.port === port);
+      const entriesWithPort = entries.filter((entry) => entry.port === port);
       for (const one of addresses) {
-        const refusal = judge(one, port, entries, sensitivity);
+        const refusal = judgeAddress(one, port, entries, sensitivity);
         if (refusal !== null) return refusal;
         if (!(await reserved.holds({ host, address: one, port }))) continue;
-        const isNamed = lists(naming, host, port);
-        if (!isNamed || judge(one, port, naming, sensitivity) !== null) return notNamed;
+        const isNamed = lists(entriesWithPort, host, port);
+        if (!isNamed || judgeAddress(one, port, entriesWithPort, sensitivity) !== null)
+          return portNotNamed;
       }
       return { kind: 'admitted', url, addresses };
     },
   };
 }
 
-const notNamed: Refusal = {
+const portNotNamed: Refusal = {
   kind: 'refused',
   rule: 'address_reserved',
   text:
@@ -193,26 +196,26 @@ const notNamed: Refusal = {
 };
 
 /** The cage in a few words. */
-export function hostsInWords(allowHosts: readonly string[]): string {
+export function hostCountText(allowHosts: readonly string[]): string {
   return allowHosts.length === 1 ? '1 host' : `${allowHosts.length} hosts`;
 }
 
-const toldMax = 20;
+const hostsShownMax = 20;
 
-/** For a tool's description: a model that does not know the hosts can only guess. */
+/** For a tool's description: without it a model can only guess the hosts. */
 export function hostsForModel(allowHosts: readonly string[]): string {
-  const more = allowHosts.length - toldMax;
-  const told = allowHosts.slice(0, toldMax).join(', ');
-  return `Hosts that can be reached: ${told}${more > 0 ? `, and ${more} more` : ''}.`;
+  const more = allowHosts.length - hostsShownMax;
+  const shown = allowHosts.slice(0, hostsShownMax).join(', ');
+  return `Hosts that can be reached: ${shown}${more > 0 ? `, and ${more} more` : ''}.`;
 }
 
-/** The one reading of an address: what is checked and what is asked for are parts of this URL. */
+/** Parses an address once: the checks and the request both use parts of this URL. */
 function webAddressIn(address: string, base: URL | null): URL | Refusal {
   const bad = (text: string): Refusal => ({ kind: 'refused', rule: 'bad_url', text });
   if (address.length > addressLengthMax) {
     return bad(`The address is longer than ${addressLengthMax} characters.`);
   }
-  // The URL parser drops tabs and line ends without a word.
+  // The URL parser silently drops tabs and line ends.
   if (hasControls(address)) return bad('The address holds control characters.');
   const url = URL.parse(address, base ?? undefined);
   if (url === null) return bad('This is not a whole web address, like https://example.com/page.');
@@ -247,15 +250,15 @@ function portOf({ port, protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80;
 }
 
-/** Read by the same parser as the addresses, so that two spellings of a host are one. */
+/** Uses the same parser as for addresses, so that two spellings of a host are equal. */
 function entryOf(text: string): Entry | null {
-  const found = /^(?:\[([^[\]]+)\]|([^:[\]/?#@\\]+))(?::(\d{1,5}))?$/.exec(text);
-  const bare = found === null && isIP(text) === 6 ? text : null;
-  const six = bare ?? found?.[1];
-  const url = URL.parse(`http://${six === undefined ? found?.[2] : `[${six}]`}/`);
-  if (url === null || (found === null && bare === null)) return null;
+  const match = /^(?:\[([^[\]]+)\]|([^:[\]/?#@\\]+))(?::(\d{1,5}))?$/.exec(text);
+  const bareIpv6 = match === null && isIP(text) === 6 ? text : null;
+  const ipv6 = bareIpv6 ?? match?.[1];
+  const url = URL.parse(`http://${ipv6 === undefined ? match?.[2] : `[${ipv6}]`}/`);
+  if (url === null || (match === null && bareIpv6 === null)) return null;
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
-  const port = found?.[3];
+  const port = match?.[3];
   return { host: hostOf(url), port: port === undefined ? null : Number(port) };
 }
 
@@ -274,10 +277,10 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
 
 /**
  * A private brain's tools stay on this machine and its private networks. A public brain's tools
- * stay out of them, unless the operator listed that address, or `localhost` for this machine: a
- * name's owner decides where it leads.
+ * stay out of them, unless the operator listed that address, or `localhost` for this machine. A
+ * listed name is not enough: its owner decides where it leads.
  */
-function judge(
+function judgeAddress(
   address: string,
   port: number,
   entries: readonly Entry[],
@@ -296,30 +299,30 @@ function judge(
   return { kind: 'refused', rule: 'address_not_public', text };
 }
 
-// The places that no agent reaches by accident: where svc itself listens, the servers that the
-// configuration names (models, MCP servers, speech), and the database. They trust whoever can
-// connect. A place is known by its address and port, under whatever name it was asked for.
+// Places that no agent reaches by accident: svc's own listeners, the servers that the configuration
+// names (models, MCP servers, speech), and the database. They trust everybody who can connect. A
+// place is recognized by its address and port, whatever name the request uses.
 
 /** `host`: a name, or an address without brackets. */
 type ServerPlace = { readonly host: string; readonly port: number };
 
-type Known = ServerPlace & {
-  /** Its public addresses may be those of others, too. */
+type KnownServer = ServerPlace & {
+  /** Other servers may have the same public addresses. */
   readonly isShared: boolean;
 };
 
 export class OwnPlaces implements ReservedPlaces {
   readonly #listeners: Pick<Listeners, 'places'>;
   readonly #resolve: Resolve;
-  readonly #servers: readonly Known[];
-  /** One list for all that `withServers` makes. */
-  readonly #databases: Known[];
+  readonly #servers: readonly KnownServer[];
+  /** One list for all copies that `withServers` makes. */
+  readonly #databases: KnownServer[];
 
   constructor(
     listeners: Pick<Listeners, 'places'>,
     resolve: Resolve,
-    servers: readonly Known[] = [],
-    databases: Known[] = [],
+    servers: readonly KnownServer[] = [],
+    databases: KnownServer[] = [],
   ) {
     this.#listeners = listeners;
     this.#resolve = resolve;
@@ -327,13 +330,16 @@ export class OwnPlaces implements ReservedPlaces {
     this.#databases = databases;
   }
 
-  /** The same listeners and databases, with the servers of one configuration. @param urls whole */
+  /**
+   * A copy with the same listeners and databases, and the servers of one configuration.
+   * @param urls absolute URLs
+   */
   withServers(urls: readonly string[]): OwnPlaces {
     const servers = urls.flatMap((text) => placeOfUrl(text) ?? []);
     return new OwnPlaces(this.#listeners, this.#resolve, servers, this.#databases);
   }
 
-  /** The hosts of the database that the process uses; the folder of a socket is none. */
+  /** Adds the hosts of the process's database; the folder of a Unix socket is skipped. */
   addDatabase(hosts: readonly ServerPlace[]): void {
     for (const { host, port } of hosts) {
       if (host.startsWith('/')) continue;
@@ -342,7 +348,7 @@ export class OwnPlaces implements ReservedPlaces {
   }
 
   async holds(place: Place): Promise<boolean> {
-    if (this.#listeners.places.some((bound) => leadsTo(place, bound))) return true;
+    if (this.#listeners.places.some((bound) => isListenedAt(place, bound))) return true;
     for (const known of [...this.#servers, ...this.#databases]) {
       if (known.port === place.port && (await this.#isAt(place, known))) return true;
     }
@@ -350,29 +356,29 @@ export class OwnPlaces implements ReservedPlaces {
   }
 
   /**
-   * A server on this machine may listen on every address of it. A public address may be one that a
-   * vendor shares with others, so there only the name tells. A name that cannot be resolved now may
+   * A server on this machine may listen on all of its addresses. A vendor may share a public
+   * address with others, so there only the name decides. A name that cannot be resolved now may
    * lead anywhere.
    */
-  async #isAt({ host, address }: Place, { host: name, isShared }: Known): Promise<boolean> {
+  async #isAt({ host, address }: Place, { host: name, isShared }: KnownServer): Promise<boolean> {
     if (host === name) return true;
     const isOwn = isOwnAddress(address);
     const isPublic = !isOwn && rangeOf(address) === 'public';
     if (isPublic && isShared) return false;
-    const found = isIP(name) === 0 ? await this.#resolve(name).catch(() => null) : [name];
-    if (found === null) return !isPublic;
+    const addresses = isIP(name) === 0 ? await this.#resolve(name).catch(() => null) : [name];
+    if (addresses === null) return !isPublic;
     const plain = plainAddress(address);
-    return found.some((one) => plainAddress(one) === plain || (isOwn && isOwnAddress(one)));
+    return addresses.some((one) => plainAddress(one) === plain || (isOwn && isOwnAddress(one)));
   }
 }
 
-function leadsTo({ address, port }: Place, bound: BoundPlace): boolean {
+function isListenedAt({ address, port }: Place, bound: BoundPlace): boolean {
   if (port !== bound.port || !isOwnAddress(address)) return false;
   if (isUnspecified(bound.address) || isUnspecified(address)) return true;
   return plainAddress(address) === plainAddress(bound.address);
 }
 
-function placeOfUrl(text: string): Known | null {
+function placeOfUrl(text: string): KnownServer | null {
   const url = URL.parse(text);
   if (url === null) return null;
   const host = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');

@@ -1,4 +1,4 @@
-/** Gives back what it is given: to try out whether tools work. */
+/** The tool `echo`: returns its text, for trying out whether tools work. */
 import { cutText, oneText, textIn, type Tool } from './tool.ts';
 
 const charactersMax = 16_000;

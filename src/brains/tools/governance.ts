@@ -1,14 +1,14 @@
 /**
- * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → available → arguments → rehearsal → a person's yes → journal → the tool itself
- * with its cage. A call that outlives its turn is given up, also where the tool does not listen to
- * its signal.
+ * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode → not
+ * repeated → available → arguments → dry run → approval → call log → the tool itself with its cage.
+ * A call that outlives its turn is given up, even if the tool ignores its signal.
  */
 import type { ChannelType, GrantConfig } from '../../config/config.ts';
 import type { WantedCall } from '../../domain/approval.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { wellFormed } from '../../lib/plain-text.ts';
+import { stopOf, unlessStopped } from '../../lib/stop.ts';
 import type {
   AnnouncedTool,
   AskedCall,
@@ -27,7 +27,7 @@ export type GovernanceOptions = Clock & {
   readonly tools: readonly Tool[];
   /** Empty: every listed tool is allowed on every channel. */
   readonly grants: readonly GrantConfig[];
-  /** Is told of a bug that was contained. */
+  /** Called with the error of a bug that was contained. */
   readonly onFault: (error: unknown) => void;
 };
 
@@ -37,19 +37,19 @@ export function createToolbox(options: GovernanceOptions): Toolbox {
 
 type GrantDecision = { readonly mode: GrantMode; readonly rule: string };
 
-/** What one call came to, before it is written down. */
+/** The result of one call, before it is written down. */
 type Ending = {
   readonly text: string;
   readonly outcome: ToolOutcome;
   readonly rule: string;
-  /** The key of the earlier call, where an earlier run of the turn began this one. */
+  /** The key of the earlier call, if an earlier run of the turn began this one. */
   readonly earlierKey?: string;
 };
 
-/** One call whose arguments are looked into. */
+/** One call whose arguments were checked. */
 type ReadyCall = {
   readonly checked: Extract<CheckedCall, { kind: 'ready' }>;
-  /** What the audit keeps of it, and what it is known by. */
+  /** The call's record: what the audit keeps, and the hash that identifies the call. */
   readonly begun: BegunCall;
 };
 
@@ -59,7 +59,7 @@ class GovernedToolbox implements Toolbox {
 
   constructor(options: GovernanceOptions) {
     this.#options = options;
-    // By the name that models call it by, and by its own, by which a yes names it.
+    // By two names: models use the wire name, approvals use the tool's own name.
     this.#tools = new Map(
       options.tools.flatMap((tool) => [
         [tool.name, tool],
@@ -90,67 +90,70 @@ class GovernedToolbox implements Toolbox {
     const at = now();
     const since = steady();
     const tool = this.#tools.get(call.name);
-    const granted: GrantDecision =
+    const grant: GrantDecision =
       tool === undefined
         ? { mode: 'deny', rule: 'not_listed' }
         : this.#grantFor(tool, surroundings.channel);
-    const written = writtenArguments(call);
-    const kept = shortened(written ?? '', tool === undefined ? call.name : null).toWellFormed();
-    const asked = written === null ? null : { given: call.arguments, at, kept };
+    const argumentsText = writtenArguments(call);
+    const auditText = forAudit(
+      argumentsText ?? '',
+      tool === undefined ? call.name : null,
+    ).toWellFormed();
+    const asked = argumentsText === null ? null : { given: call.arguments, at, kept: auditText };
     const ending =
-      tool === undefined || granted.mode === 'deny'
-        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: granted.rule }
-        : await this.#end(tool, granted, asked, surroundings);
+      tool === undefined || grant.mode === 'deny'
+        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: grant.rule }
+        : await this.#checkAndRun(tool, grant, asked, surroundings);
     const use: ToolUse = {
       key: ending.earlierKey ?? surroundings.key,
       at,
       ms: steady() - since,
-      tool: tool?.name ?? unlisted,
-      mode: granted.mode,
+      tool: tool?.name ?? unlistedName,
+      mode: grant.mode,
       rule: ending.rule,
       outcome: ending.outcome,
-      arguments: kept,
+      arguments: auditText,
     };
     return { text: ending.text.toWellFormed(), use };
   }
 
-  /** @param asked null: its arguments cannot be looked into; `kept` is their text for the audit */
-  async #end(
+  /** @param asked null: its arguments cannot be read; `kept` is their text for the audit */
+  async #checkAndRun(
     tool: Tool,
     { mode, rule }: GrantDecision,
     asked: { readonly given: unknown; readonly at: number; readonly kept: string } | null,
     surroundings: CallSurroundings,
   ): Promise<Ending> {
     if (surroundings.repeated === true)
-      return { text: repeated, outcome: 'refused', rule: 'repeated' };
-    if (asked === null) return invalid(tooMuch, rule);
+      return { text: repeatedText, outcome: 'refused', rule: 'repeated' };
+    if (asked === null) return invalid(argumentsTooLarge, rule);
     if (tool.available?.() === false) return unavailable;
-    const read = wellFormed(argumentsOf(tool, asked.given));
-    if (read === null) return invalid('The arguments must be a JSON object.', rule);
-    const missing = missingIn(tool, read);
+    const args = wellFormed(argumentsOf(tool, asked.given));
+    if (args === null) return invalid('The arguments must be a JSON object.', rule);
+    const missing = missingIn(tool, args);
     if (missing.length > 0) return invalid(`Missing: ${missing.join(', ')}.`, rule);
-    const canonical = canonicalArguments(read);
-    if (canonical === null) return invalid(tooMuch, rule);
+    const canonical = canonicalArguments(args);
+    if (canonical === null) return invalid(argumentsTooLarge, rule);
     try {
-      const checked = tool.check(read);
+      const checked = tool.check(args);
       if (checked.kind === 'invalid') return invalid(checked.text, rule);
-      const stays = mode === 'shadow' || (surroundings.dryRun && tool.reachesOut);
-      if (stays || (surroundings.dryRun && mode === 'ask')) {
-        const text = mode === 'ask' ? wouldAsk(tool.name) : rehearsed(tool.name);
+      const runsNothing = mode === 'shadow' || (surroundings.dryRun && tool.reachesOut);
+      if (runsNothing || (surroundings.dryRun && mode === 'ask')) {
+        const text = mode === 'ask' ? dryRunAskText(tool.name) : dryRunText(tool.name);
         return { text, outcome: 'rehearsed', rule };
       }
       const { signal, key, approved } = surroundings;
       const { at, kept } = asked;
       const hash = hashOf(tool, canonical);
       if (mode === 'ask' && approved?.hash !== hash) {
-        if (!isTakenAgain(canonical)) return invalid(tooMuch, rule);
+        if (!isShortEnough(canonical)) return invalid(argumentsTooLarge, rule);
         const wanted = { tool: tool.name, arguments: canonical, hash };
         return await askFirst(wanted, rule, surroundings);
       }
-      const said = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
-      const call = { key, hash, at, tool: tool.name, mode, rule: said, arguments: kept };
+      const effectiveRule = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
+      const call = { key, hash, at, tool: tool.name, mode, rule: effectiveRule, arguments: kept };
       const begun = { ...call, sensitivity: surroundings.sensitivity };
-      return await endedBy(signal, () => this.#perform(tool, { checked, begun }, surroundings));
+      return await orOutOfTime(signal, () => this.#perform(tool, { checked, begun }, surroundings));
     } catch (error) {
       this.#options.onFault(error);
       const text = 'The tool failed by a fault of the service.';
@@ -166,23 +169,23 @@ class GovernedToolbox implements Toolbox {
     const { key, rule } = begun;
     const { steady } = this.#options;
     const since = steady();
-    // One yes is for one run, whatever the tool says of its own effect.
-    const isFree = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
-    if (isFree) return endingOf(await checked.run(surroundings), rule);
-    const journaled = await surroundings.logCall(begun);
-    switch (journaled.kind) {
+    // One approval is for one run, whatever the tool says about its own effect.
+    const needsNoLog = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
+    if (needsNoLog) return endingOf(await checked.run(surroundings), rule);
+    const logged = await surroundings.logCall(begun);
+    switch (logged.kind) {
       case 'unwritten':
-        return notWritten;
+        return notLogged;
       case 'unknown':
-        return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };
+        return { text: notRepeated, outcome: 'unknown', rule, earlierKey: logged.key };
       case 'done': {
-        const { text, outcome } = journaled.ending;
-        return { text, outcome, rule, earlierKey: journaled.key };
+        const { text, outcome } = logged.ending;
+        return { text, outcome, rule, earlierKey: logged.key };
       }
       case 'run':
         break;
       default:
-        return journaled satisfies never;
+        return logged satisfies never;
     }
     if (surroundings.signal.aborted) return outOfTime;
     const ending = endingOf(await checked.run(surroundings), rule);
@@ -192,7 +195,7 @@ class GovernedToolbox implements Toolbox {
   }
 
   /**
-   * Without a block all that is listed is allowed. With a block, a tool or channel it lacks is
+   * Without grants all listed tools are allowed. With grants, a tool or channel that they lack is
    * denied.
    */
   #grantFor({ name }: Tool, channel: ChannelType): GrantDecision {
@@ -206,10 +209,10 @@ class GovernedToolbox implements Toolbox {
   }
 }
 
-/** What stands in the audit for a name that the model made up: anything may be in it. */
-const unlisted = 'unlisted';
+/** The audit's name for a tool that the model made up: the made-up name may hold anything. */
+const unlistedName = 'unlisted';
 
-const tooMuch = 'Its arguments are too long or too deep.';
+const argumentsTooLarge = 'Its arguments are too long or too deep.';
 
 const outOfTime: Ending = {
   text: 'The tool was given up, for the time of this turn was over.',
@@ -223,17 +226,18 @@ const unavailable: Ending = {
   rule: 'unavailable',
 };
 
-const repeated = 'This very call was run before, and gives nothing new. Go on with what you have.';
+const repeatedText =
+  'This very call was run before, and gives nothing new. Go on with what you have.';
 
-const rehearsed = (name: string): string =>
+const dryRunText = (name: string): string =>
   `This was a rehearsal: ${name} was not run, and nothing was changed or fetched.`;
 
-const wouldAsk = (name: string): string =>
+const dryRunAskText = (name: string): string =>
   `This was a rehearsal: in use, ${name} would wait for a person's yes. It was not run.`;
 
 const askedFor: Ending['text'] = 'It waits for a yes. It was not run.';
 
-/** A call that is not put to anybody, and so can never run. */
+/** A call that nobody is asked about, so it can never run. */
 const notAsked = {
   waits: 'This very call waits for a yes already. It was not run, and is not asked again.',
   too_many: 'No more calls can wait for a yes now. This one was not run, and nobody was asked.',
@@ -254,7 +258,7 @@ const notRepeated =
   'This call had begun before the service was interrupted. Whether it took effect is not known, ' +
   'and it was not repeated. Say so to the person if it matters.';
 
-const notWritten: Ending = {
+const notLogged: Ending = {
   text: 'The call could not be written down before it runs, so it was not run. Nothing was sent.',
   outcome: 'refused',
   rule: 'not_written_down',
@@ -277,55 +281,49 @@ function endingOf(result: ToolResult, rule: string): Ending {
   }
 }
 
-/** What `work` ends with, unless the signal is first; then the end of `work` is not heard. */
-async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
+/** The result of `work`, unless the signal aborts first; then the result is ignored. */
+async function orOutOfTime(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
   if (signal.aborted) return outOfTime;
-  const { promise, resolve } = Promise.withResolvers<Ending>();
-  const aborted = (): void => resolve(outOfTime);
-  signal.addEventListener('abort', aborted, { once: true });
-  try {
-    return await Promise.race([work(), promise]);
-  } finally {
-    signal.removeEventListener('abort', aborted);
-  }
+  return (await unlessStopped(work(), stopOf(signal))) ?? outOfTime;
 }
 
-/** The arguments of a call: as its model wrote them, as the tool reads them, as they are kept. */
+/** The arguments of a call: as its model wrote them, as the tool reads them, as they are stored. */
 const argumentsLengthMax = 65_536;
-const argumentsLengthKept = 2_000;
+const auditLengthMax = 2_000;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Arguments come as an object or as its JSON text; for none, some models write null. Where one
- * parameter is missing and one text was given, bare or under another name, the text is that one.
- * Null: nothing of the kind.
+ * Reads arguments from an object or from its JSON text; for no arguments, some models write null.
+ * If one parameter is missing and one text was given, bare or under another name, that text fills
+ * it. Null: none of these.
  */
-function argumentsOf(tool: Tool, given: unknown): Arguments | null {
-  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
+function argumentsOf(tool: Tool, rawArguments: unknown): Arguments | null {
+  const value =
+    (typeof rawArguments === 'string' ? parseArguments(rawArguments) : rawArguments) ?? {};
   const { required } = tool.parameters;
   if (isObject(value)) {
-    const read: Arguments = value;
-    const [only, ...more] = missingIn(tool, read);
-    if (only === undefined || more.length > 0) return read;
-    const texts = Object.entries(read).filter(
+    const args: Arguments = value;
+    const [only, ...more] = missingIn(tool, args);
+    if (only === undefined || more.length > 0) return args;
+    const texts = Object.entries(args).filter(
       ([name, text]) =>
         typeof text === 'string' && !Object.hasOwn(tool.parameters.properties, name),
     );
-    return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
+    return texts.length === 1 ? { ...args, [only]: texts[0]![1] } : args;
   }
   if (required.length !== 1 || typeof value !== 'string') return null;
-  // A text that begins as JSON and is none was cut or garbled: nobody knows what it should be.
-  const garbled = value === given && /^\s*[{[]/.test(value);
-  return garbled ? null : { [required[0]!]: value };
+  // A text that begins like JSON but is not was cut or garbled: nobody knows what was meant.
+  const isGarbled = value === rawArguments && /^\s*[{[]/.test(value);
+  return isGarbled ? null : { [required[0]!]: value };
 }
 
-function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {
-  return parameters.required.filter((name) => !Object.hasOwn(read, name));
+function missingIn({ parameters }: Tool, args: Arguments): readonly string[] {
+  return parameters.required.filter((name) => !Object.hasOwn(args, name));
 }
 
-/** A text that is no JSON is itself. */
-function parsed(text: string): unknown {
+/** A text that is not JSON stands for itself. */
+function parseArguments(text: string): unknown {
   if (text.trim() === '') return {};
   try {
     return JSON.parse(text);
@@ -335,12 +333,13 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The arguments as text; null: they are too long or too deep to be looked into. An object is
- * written, a text is as the model wrote it.
+ * The arguments as text; null: too long or too deep to read. An object is serialized; a text stays
+ * as the model wrote it.
  */
-function writtenArguments({ arguments: given }: AskedCall): string | null {
+function writtenArguments({ arguments: rawArguments }: AskedCall): string | null {
   try {
-    const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
+    const text =
+      typeof rawArguments === 'string' ? rawArguments : (JSON.stringify(rawArguments) ?? '');
     return text.length <= argumentsLengthMax ? text : null;
   } catch {
     return null;
@@ -348,22 +347,22 @@ function writtenArguments({ arguments: given }: AskedCall): string | null {
 }
 
 /** @param name of a tool that is not listed: only readers of the arguments may see it */
-function shortened(written: string, name: string | null): string {
+function forAudit(written: string, name: string | null): string {
   const text = name === null ? written : `${name} ${written}`;
-  return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
+  return text.length <= auditLengthMax ? text : `${text.slice(0, auditLengthMax)}…`;
 }
 
-/** What is read, as one text, whatever the order of its names; null: it is too deep. */
-function canonicalArguments(read: Arguments): string | null {
-  return canonicalJson(read);
+/** The arguments as one text, whatever the order of their names; null: too deep. */
+function canonicalArguments(args: Arguments): string | null {
+  return canonicalJson(args);
 }
 
-/** Whether it is taken again as it was written down. */
-function isTakenAgain(canonical: string): boolean {
+/** Whether the stored arguments would be accepted again. */
+function isShortEnough(canonical: string): boolean {
   return canonical.length <= argumentsLengthMax;
 }
 
-/** Names a call by its canonical arguments. */
+/** The identity of a call: a hash of its tool and its canonical arguments. */
 function hashOf({ name }: Tool, canonical: string): string {
   const text = `[${JSON.stringify(name)},${canonical}]`;
   return nodeCrypto().createHash('sha256').update(text).digest('base64');

@@ -1,6 +1,6 @@
 /**
- * One table for the cage's judgement. http-fetch.test.ts and webhook-call.test.ts show that the
- * judged address is used, and that nothing else is connected to.
+ * One table for the cage's decisions. http-fetch.test.ts and webhook-call.test.ts show that the
+ * tools use the judged address, and connect to nothing else.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ const deps = { resolve, reserved: noReserved };
 
 type Row = readonly [allowed: string, address: string, expected: string];
 
-function told(admission: Admission): string {
+function outcomeOf(admission: Admission): string {
   if (admission.kind === 'admitted') return admission.addresses.join(' ');
   return admission.kind === 'refused' ? admission.rule : admission.kind;
 }
@@ -39,7 +39,7 @@ async function check(sensitivity: 'public' | 'private', rows: readonly Row[]): P
   for (const [allowed, address, expected] of rows) {
     const cage = createHostCage(allowed.split(' '), deps);
     const admission = await cage.admit(address, null, sensitivity);
-    assert.equal(told(admission), expected, `${allowed} ← ${JSON.stringify(address)}`);
+    assert.equal(outcomeOf(admission), expected, `${allowed} ← ${JSON.stringify(address)}`);
   }
 }
 
@@ -199,7 +199,7 @@ test('a relative address stands on the one before it, and is judged as a whole',
   };
   for (const [address, expected] of Object.entries(table)) {
     const admission = await cage.admit(address, base, 'public');
-    const got = admission.kind === 'admitted' ? admission.url.href : told(admission);
+    const got = admission.kind === 'admitted' ? admission.url.href : outcomeOf(admission);
     assert.equal(got, expected, address);
   }
 });

@@ -1,4 +1,4 @@
-/** To whom `http_fetch` talks: redirects, and servers with a certificate. */
+/** The servers that `http_fetch` talks to: redirects, and servers with a certificate. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

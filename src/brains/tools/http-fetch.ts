@@ -1,4 +1,7 @@
-/** Gets text from the web, from listed hosts only, each redirect judged anew. */
+/**
+ * The tool `http_fetch`: gets text from the web, from listed hosts only. The cage judges each
+ * redirect anew.
+ */
 import type { AgentConfig } from '../../config/config.ts';
 import { earlier, later } from '../../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
@@ -6,7 +9,7 @@ import {
   sendCaged,
   createHostCage,
   hostsForModel,
-  hostsInWords,
+  hostCountText,
   type CagedAnswer,
   type NetworkDeps,
   type HostCage,
@@ -17,7 +20,7 @@ type FetchCage = NonNullable<AgentConfig['httpFetch']>;
 type Answer = Extract<CagedAnswer, { kind: 'answer' }>;
 
 const totalMs = 30_000;
-/** More is read of a page than the model is given: most of a page is markup. */
+/** Reads more of a page than the model gets: most of a page is markup. */
 const pageBytesMax = 512 * 1024;
 
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -40,15 +43,18 @@ export function createHttpFetch(cage: FetchCage, deps: NetworkDeps): Tool {
     parameters,
     effect: 'none',
     reachesOut: true,
-    cage: `GET, ${hostsInWords(cage.allowHosts)}`,
+    cage: `GET, ${hostCountText(cage.allowHosts)}`,
     check({ url }) {
       if (typeof url !== 'string') return { kind: 'invalid', text: 'url must be a string.' };
-      return { kind: 'ready', run: (surroundings) => get(url, cage, hosts, deps, surroundings) };
+      return {
+        kind: 'ready',
+        run: (surroundings) => fetchText(url, cage, hosts, deps, surroundings),
+      };
     },
   };
 }
 
-async function get(
+async function fetchText(
   url: string,
   cage: FetchCage,
   hosts: HostCage,
@@ -73,13 +79,13 @@ async function get(
   for (let followed = 0; ; followed++) {
     const answer = await sendCaged({ ...request, address, base }, hosts, deps, surroundings);
     if (answer.kind === 'refused') {
-      return { ...answer, text: `It was not fetched. ${behind(followed)}${answer.text}` };
+      return { ...answer, text: `It was not fetched. ${redirectPrefix(followed)}${answer.text}` };
     }
     if (answer.kind === 'failed') {
-      return { kind: 'failed', text: `${behind(followed)}${answer.text}` };
+      return { kind: 'failed', text: `${redirectPrefix(followed)}${answer.text}` };
     }
-    const next = leadsTo(answer);
-    if (next === null) return told(answer, cage.bytesMax);
+    const next = redirectTarget(answer);
+    if (next === null) return resultOf(answer, cage.bytesMax);
     if (followed === cage.redirectsMax) {
       const text = `It was not fetched: it redirects, and ${followed} redirects are the most.`;
       return { kind: 'refused', rule: 'too_many_redirects', text };
@@ -88,16 +94,16 @@ async function get(
   }
 }
 
-const behind = (redirectsFollowed: number): string =>
+const redirectPrefix = (redirectsFollowed: number): string =>
   redirectsFollowed === 0 ? '' : 'It redirects. ';
 
 /** Header values come as bytes; a Location beyond ASCII is UTF-8 in practice. */
-function leadsTo({ status, headers: { location } }: Answer): string | null {
+function redirectTarget({ status, headers: { location } }: Answer): string | null {
   if (!redirects.has(status) || location === undefined) return null;
   return Buffer.from(location, 'latin1').toString('utf8');
 }
 
-async function told(answer: Answer, bytesMax: number): Promise<ToolResult> {
+async function resultOf(answer: Answer, bytesMax: number): Promise<ToolResult> {
   const { status, headers, body, whole, url } = answer;
   const kind = textKindOf(headers);
   const head = `Status ${status} from ${url.href}`;

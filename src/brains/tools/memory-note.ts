@@ -1,6 +1,7 @@
 /**
- * Keeps a short note for later turns. Whose notes they are, how many and for how long is the
- * turn's business: the tool only hands the text on, and it takes effect with the turn's end.
+ * The tool `memory_note`: keeps a short note for later turns. The turn decides whose notes they
+ * are, how many there may be and for how long. The tool only passes the text on; it takes effect
+ * when the turn ends.
  */
 import { oneText, textIn, type Tool } from './tool.ts';
 
@@ -31,7 +32,7 @@ export function createMemoryNote(noteRunesMax: number): Tool {
 
 /** Reads no further than it must. */
 function isLonger(text: string, runesMax: number): boolean {
-  let left = runesMax;
-  for (const _rune of text) if (left-- === 0) return true;
+  let remaining = runesMax;
+  for (const _rune of text) if (remaining-- === 0) return true;
   return false;
 }

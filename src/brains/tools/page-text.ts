@@ -1,15 +1,15 @@
 /**
- * The text of an HTML page, for reading: no markup, no scripts, a line for each block. Tags are
- * found as browsers find them, but no tree is made of them: what is badly nested loses its layout,
- * and nothing else. Every step looks at a character a bounded number of times, whatever the page
- * holds, and a large page is read in slices, so that it holds up nobody. To be imported when there
- * is a page: its libraries are heavy.
+ * The text of an HTML page, for reading: no markup, no scripts, a line for each block. It finds
+ * tags as browsers do, but builds no tree: badly nested markup loses its layout, and nothing else.
+ * Every step looks at a character a bounded number of times, whatever the page holds. A large page
+ * is read in slices, so that it blocks nobody. Import it only when there is a page: its libraries
+ * are heavy.
  */
 import { setImmediate } from 'node:timers/promises';
 import { decodeHTMLStrict } from 'entities/decode';
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
-/** Between the start and the end tag of these stands nothing for a reader. */
+/** These elements hold nothing for a reader. */
 const skipped = new Set(['script', 'style', 'template', 'svg', 'iframe', 'object']);
 
 const blocks = new Set(
@@ -24,13 +24,13 @@ const cells = new Set(['td', 'th']);
 
 /** A slice takes some milliseconds, whatever it holds. */
 export const sliceCharacters = 16 * 1024;
-/** Longer than any name of a character, with its & and semicolon. */
+/** Longer than any named character reference, with its & and semicolon. */
 const nameCharactersMax = 64;
 
 /**
- * @param page HTML, whole or its beginning
- * @param charactersMax where the text has more than these, the rest of the page is not read
- * @param pause lets others have their turn, after each slice
+ * @param page HTML, complete or its beginning
+ * @param charactersMax once the text has more characters, the rest of the page is not read
+ * @param pause called after each slice, so that other work can run
  */
 export async function textOfPage(
   page: string,
@@ -44,20 +44,20 @@ export async function textOfPage(
     tokenizer.write(page.slice(at, at + sliceCharacters));
     if (reader.characters > charactersMax) return reader.text();
   }
-  // Ends a tag or a declaration that does not end, which would be read as text otherwise.
+  // Closes an unfinished tag or declaration, which would be read as text otherwise.
   tokenizer.write('>');
   tokenizer.end();
   return reader.text();
 }
 
-/** Hears of each part of a page by where it begins and ends. */
+/** Receives each part of a page by its start and end. */
 class PageReader implements TokenizerCallbacks {
   readonly #page: string;
-  readonly #out = new Lines();
-  /** The text that was heard so far; its parts come one after the other. */
+  readonly #lines = new Lines();
+  /** The pending text; its parts come one after the other. */
   #text = { start: 0, end: 0 };
   #tag = '';
-  /** The tag whose end is waited for; null: none. */
+  /** The element that is being skipped; null: none. */
   #skipped: string | null = null;
   #preformatted = 0;
 
@@ -65,20 +65,20 @@ class PageReader implements TokenizerCallbacks {
     this.#page = page;
   }
 
-  /** Of the text so far, at least. */
+  /** Characters of the text so far, at least. */
   get characters(): number {
-    return this.#out.characters;
+    return this.#lines.characters;
   }
 
   text(): string {
-    this.#endText();
-    return this.#out.text();
+    this.#flushText();
+    return this.#lines.text();
   }
 
   ontext(start: number, end: number): void {
-    if (start !== this.#text.end) this.#endText();
+    if (start !== this.#text.end) this.#flushText();
     this.#text = { start: start === this.#text.end ? this.#text.start : start, end };
-    if (end - this.#text.start >= sliceCharacters) this.#endPart();
+    if (end - this.#text.start >= sliceCharacters) this.#flushPart();
   }
 
   onopentagname(start: number, end: number): void {
@@ -91,7 +91,7 @@ class PageReader implements TokenizerCallbacks {
     if (this.#skipped === this.#tag) this.#skipped = null;
   }
 
-  /** Among the skipped elements, browsers let only an svg end so. */
+  /** Of the skipped elements, browsers let only an svg close itself. */
   onselfclosingtag(): void {
     if (this.#tag === 'svg' && this.#skipped === 'svg') this.#skipped = null;
   }
@@ -109,45 +109,45 @@ class PageReader implements TokenizerCallbacks {
   onend(): void {}
 
   #layOut(start: number, end: number, deeper: 1 | -1): void {
-    this.#endText();
+    this.#flushText();
     this.#tag = this.#page.slice(start, end).toLowerCase();
     if (this.#skipped !== null) return;
-    if (blocks.has(this.#tag)) this.#out.endLine();
-    else if (cells.has(this.#tag)) this.#out.add(' ', false);
+    if (blocks.has(this.#tag)) this.#lines.endLine();
+    else if (cells.has(this.#tag)) this.#lines.add(' ', false);
     if (this.#tag === 'pre') this.#preformatted = Math.max(0, this.#preformatted + deeper);
   }
 
-  /** Takes a long text up to a place where no name of a character is parted. */
-  #endPart(): void {
+  /** Flushes a long text up to a place that splits no character reference. */
+  #flushPart(): void {
     const { start, end } = this.#text;
     const mark = this.#page.lastIndexOf('&', end - 1);
     const cut = mark > Math.max(start, end - nameCharactersMax) ? mark : end;
     this.#text = { start, end: cut };
-    this.#endText();
+    this.#flushText();
     this.#text = { start: cut, end };
   }
 
-  #endText(): void {
+  #flushText(): void {
     const { start, end } = this.#text;
     this.#text = { start: end, end };
     if (start === end || this.#skipped !== null) return;
     const text = decodeHTMLStrict(this.#page.slice(start, end));
-    this.#out.add(text.replaceAll('\u00A0', ' '), this.#preformatted > 0);
+    this.#lines.add(text.replaceAll('\u00A0', ' '), this.#preformatted > 0);
   }
 }
 
-/** Runs of white space are one space, empty lines at most one in a row. */
+/** Collapses white space: a run becomes one space, and at most one empty line stands in a row. */
 class Lines {
-  readonly #kept: string[] = [];
-  #keptCharacters = 0;
+  readonly #finished: string[] = [];
+  #finishedCharacters = 0;
   #line = '';
-  /** Of the line, up to its last character that is no white space. */
-  #solid = 0;
+  /** The length of the line, up to its last character that is not white space. */
+  #trimmedLength = 0;
   #atStart = true;
 
-  /** What `text` will have at least, and one for its end. */
+  /** The least length of `text`, with one character for its end. */
   get characters(): number {
-    return this.#keptCharacters + this.#solid;
+    return this.#finishedCharacters + this.#trimmedLength;
   }
 
   add(text: string, preformatted: boolean): void {
@@ -175,21 +175,21 @@ class Lines {
 
   text(): string {
     this.#end();
-    return this.#kept.join('\n').trimEnd();
+    return this.#finished.join('\n').trimEnd();
   }
 
   #extend(text: string): void {
-    const solid = text.trimEnd().length;
-    if (solid > 0) this.#solid = this.#line.length + solid;
+    const trimmed = text.trimEnd().length;
+    if (trimmed > 0) this.#trimmedLength = this.#line.length + trimmed;
     this.#line += text;
   }
 
   #end(): void {
-    const line = this.#line.slice(0, this.#solid);
+    const line = this.#line.slice(0, this.#trimmedLength);
     this.#line = '';
-    this.#solid = 0;
-    if (line === '' && (this.#kept.at(-1) ?? '') === '') return;
-    this.#kept.push(line);
-    this.#keptCharacters += line.length + 1;
+    this.#trimmedLength = 0;
+    if (line === '' && (this.#finished.at(-1) ?? '') === '') return;
+    this.#finished.push(line);
+    this.#finishedCharacters += line.length + 1;
   }
 }

@@ -1,4 +1,4 @@
-/** The tools that need no cage, and the one that only hands a note on. */
+/** The tools that need no cage, and the one that only passes a note on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callTool } from '../../../test/agents/tool-call.ts';
@@ -30,7 +30,7 @@ test('time is told with its offset and the weekday of that place', async () => {
 });
 
 test('the hour that comes twice is told apart by its offset', async () => {
-  const told = async (at: number): Promise<string> =>
+  const timeAt = async (at: number): Promise<string> =>
     (
       await callTool(
         createTime(() => at),
@@ -38,8 +38,8 @@ test('the hour that comes twice is told apart by its offset', async () => {
       )
     ).text;
   const first = Date.UTC(2026, 9, 25, 0, 30);
-  assert.match(await told(first), /^2026-10-25T02:30:00\+02:00/);
-  assert.match(await told(first + 3_600_000), /^2026-10-25T02:30:00\+01:00/);
+  assert.match(await timeAt(first), /^2026-10-25T02:30:00\+02:00/);
+  assert.match(await timeAt(first + 3_600_000), /^2026-10-25T02:30:00\+01:00/);
 });
 
 test('an unknown zone is said to be one, and is never taken for UTC', async () => {

@@ -1,4 +1,4 @@
-/** The tools by their names in the configuration: one line each. */
+/** The registry of tools, by their names in the configuration. */
 import type { AgentConfig, McpToolName, ToolName } from '../../config/config.ts';
 import { createCalc } from './calc/calc.ts';
 import type { NetworkDeps } from './caged-request.ts';
@@ -13,13 +13,13 @@ import { createTime } from './time.ts';
 import type { Tool } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
 
-/** What tools need beside their cages. */
+/** What tools need besides their cages. */
 export type ToolDeps = NetworkDeps & {
   /** The database that this process has open; null: none. */
   readonly heldDatabase: string | null;
-  /** Where the servers of this plan are found. */
+  /** Where tools find the MCP servers of this configuration. */
   readonly mcp: McpSource;
-  /** Whose tools they are. */
+  /** The brain that owns the tools. */
   readonly brain: string;
 };
 

@@ -23,8 +23,8 @@ async function check(reserved: OwnPlaces, rows: readonly Row[]): Promise<void> {
   for (const [allowed, url, expected] of rows) {
     const cage = createHostCage(allowed.split(' '), { resolve, reserved });
     const admission = await cage.admit(url, null, 'public');
-    const told = admission.kind === 'refused' ? admission.rule : admission.kind;
-    assert.equal(told, expected, `${allowed} ← ${url}`);
+    const verdict = admission.kind === 'refused' ? admission.rule : admission.kind;
+    assert.equal(verdict, expected, `${allowed} ← ${url}`);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tells the time of now in a zone. Format: ISO 8601 with the offset from UTC. Zones: the IANA time
- * zone database, as Node's ICU has it.
+ * The tool `time`: the current time in a zone. Format: ISO 8601 with the offset from UTC. Zones:
+ * the IANA time zone database, as Node's ICU has it.
  */
 import type { Tool, ToolResult } from './tool.ts';
 
@@ -26,9 +26,10 @@ export function createTime(now: () => number): Tool {
     reachesOut: false,
     cage: null,
     check(args) {
-      const given = args['timezone'] ?? '';
-      if (typeof given !== 'string') return { kind: 'invalid', text: 'timezone must be a string.' };
-      const zone = given.trim() || 'UTC';
+      const zoneText = args['timezone'] ?? '';
+      if (typeof zoneText !== 'string')
+        return { kind: 'invalid', text: 'timezone must be a string.' };
+      const zone = zoneText.trim() || 'UTC';
       return { kind: 'ready', run: async () => timeIn(zone, now()) };
     },
   };
@@ -47,7 +48,7 @@ function timeIn(zone: string, at: number): ToolResult {
   return { kind: 'done', text, cut: false };
 }
 
-/** The offset that is in force there at that time; null: there is no such zone. */
+/** The zone's offset at that time; null: there is no such zone. */
 function offsetIn(zone: string, at: number): { text: string; minutes: number } | null {
   if (zone.length > zoneLengthMax) return null;
   let parts: readonly Intl.DateTimeFormatPart[];

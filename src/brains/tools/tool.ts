@@ -1,12 +1,16 @@
 /**
  * A tool is a named ability that an agent's model may ask for.
  *
- * What it promises: `check` and `run` do not throw; what it gives the model is text of a bounded
- * length, cut with a mark; it stays within its cage whatever the model wrote, and the cage comes
- * from the operator's configuration alone; it ends soon after its signal aborts.
- * What it may not do: hand over a secret, let the model choose headers, hosts or rights, keep
- * anything between two calls.
- * Who calls it: the dispatcher (governance.ts) and nobody else, many calls at the same time.
+ * It promises:
+ * - `check` and `run` do not throw.
+ * - Its text for the model has a bounded length, and is cut with a mark.
+ * - It stays within its cage whatever the model wrote. Only the operator's configuration sets the
+ *   cage.
+ * - It ends soon after its signal aborts.
+ *
+ * It may not reveal a secret, let the model choose headers, hosts or rights, or keep anything
+ * between two calls. Only the dispatcher (governance.ts) calls it, with many calls at the same
+ * time.
  */
 import type { ChannelType, ToolName } from '../../config/config.ts';
 import type { AskAnswer, WantedCall, Yes } from '../../domain/approval.ts';
@@ -17,24 +21,30 @@ import { beginning } from '../../domain/reply.ts';
 
 export interface Tool {
   readonly name: ToolName;
-  /** By which a model knows it, where that is another name. */
+  /** The name that models use, if it differs from `name`. */
   readonly wireName?: string;
   /** For the model: what it does and when to use it, in a sentence or two. */
   readonly description: string;
   /** The arguments as announced to the model. Format: JSON Schema, draft 2020-12. */
   readonly parameters: ToolParameters;
   /**
-   * `none`: may run again after a crash. `outside`: changes something elsewhere, so it is written
-   * down before it runs and never repeated silently.
+   * `none`: may run again after a crash. `outside`: changes something elsewhere, so a call is
+   * written down before it runs and is never repeated silently.
    */
   readonly effect: 'none' | 'outside';
-  /** It asks or tells something beyond this machine's own files: not run in a rehearsal. */
+  /** It contacts something beyond this machine's own files, so a dry run does not run it. */
   readonly reachesOut: boolean;
-  /** The cage in a few words, for a person who asks which tools there are; null: it needs none. */
+  /** The cage in a few words, for people who list the tools; null: the tool needs none. */
   readonly cage: string | null;
-  /** Whether it can be used now; left out: always. What is not is not announced, and not run. */
+  /**
+   * Whether the tool can be used now; absent: always. An unavailable tool is not announced and not
+   * run.
+   */
   available?(): boolean;
-  /** What the model gave as arguments: trusted ones, or what is wrong with them, for the model. */
+  /**
+   * Checks the model's arguments. @returns the ready call, or a text for the model about what is
+   * wrong
+   */
   check(args: Readonly<Record<string, unknown>>): CheckedCall;
 }
 
@@ -44,30 +54,30 @@ export type ToolParameters = {
   readonly required: readonly string[];
 };
 
-/** Any keywords of JSON Schema beside the description. */
+/** Any keywords of JSON Schema besides the description. */
 type DescribedParameter = { readonly description: string; readonly [keyword: string]: unknown };
 
-/** `run` is the call with these arguments; it is asked for once at most. */
+/** `run` executes the call with these arguments; it is called at most once. */
 export type CheckedCall =
   | { readonly kind: 'ready'; run(surroundings: ToolSurroundings): Promise<ToolResult> }
   | { readonly kind: 'invalid'; readonly text: string };
 
-/** What one call may use of the turn that it belongs to. */
+/** What one call may use of its turn. */
 export type ToolSurroundings = {
   readonly signal: AbortSignal;
-  /** A tool's own limits hold as well. */
+  /** A tool's own limits apply as well. */
   readonly deadlineAt: SteadyTime;
   /** Private: a network tool reaches loopback and private addresses only. */
   readonly sensitivity: Sensitivity;
   /** The call's own key, never used by another call: sent as `Idempotency-Key` where one fits. */
   readonly key: string;
-  /** Keeps a note with the end of this turn. @returns what to tell the model */
+  /** Keeps a note when this turn ends. @returns the text for the model */
   note(text: string): string;
 };
 
 /**
- * `done` ran. `refused`: the cage said no, `rule` says which of its rules (a stable code).
- * `failed`: it ran and did not come to its end. `text` is what the model is told.
+ * `done`: the call ran. `refused`: the cage forbade it; `rule` is the stable code of its rule.
+ * `failed`: the call began and did not complete. `text` is for the model.
  */
 export type ToolResult =
   | { readonly kind: 'done'; readonly text: string; readonly cut: boolean }
@@ -75,19 +85,19 @@ export type ToolResult =
   | { readonly kind: 'failed'; readonly text: string };
 
 /**
- * The tools of one agent behind their grants: the one way by which a call runs. What is not listed
+ * The tools of one agent behind their grants: the only way to run a call. A tool that is not listed
  * or not granted does not run, whatever the model wrote and wherever it read it.
  */
 export interface Toolbox {
-  /** What the model is told of on that channel: denied and ungranted tools are not. */
+  /** The tools that the model sees on that channel, without denied and ungranted ones. */
   announcedOn(channel: ChannelType): readonly AnnouncedTool[];
   /** Every listed tool with its grant on that channel, for a person. */
   abilitiesOn(channel: ChannelType): readonly Ability[];
-  /** One call, through every check. It does not throw. */
+  /** Runs one call, through every check. It does not throw. */
   run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran>;
 }
 
-/** `name` is the one by which the model calls it. */
+/** `name` is the name that the model uses. */
 export type AnnouncedTool = Pick<Tool, 'description' | 'parameters'> & { readonly name: string };
 
 /** As the model wrote it. */
@@ -95,24 +105,24 @@ export type AskedCall = { readonly name: string; readonly arguments: unknown };
 
 export type CallSurroundings = ToolSurroundings & {
   readonly channel: ChannelType;
-  /** Nothing may reach out: a tool that would is recorded and not run. */
+  /** A dry run: a tool that reaches out is recorded and not run. */
   readonly dryRun: boolean;
-  /** The same call was run so often in this turn that it gives nothing new; absent: no. */
+  /** The same call ran so often in this turn that it gives nothing new; absent: no. */
   readonly repeated?: boolean;
-  /** Absent: nobody has said yes to any call. */
+  /** Absent: nobody has approved any call. */
   readonly approved?: Yes;
-  /** Has the call wait for a person's yes from the end of this turn on. */
+  /** Lets the call wait for a person's approval, from the end of this turn on. */
   ask(call: WantedCall): Promise<AskAnswer>;
   logCall(call: BegunCall): Promise<LoggedCall>;
   logCallEnd(key: string, ending: CallEnding): void;
 };
 
-/** `text` is what the model is told, `use` what the audit keeps. */
+/** `text` is for the model, `use` for the audit. */
 export type Ran = { readonly text: string; readonly use: ToolUse };
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** A tool's one parameter: a text that must be there. */
+/** The parameters of a tool that takes one required text. */
 export function oneText(name: string, description: string): ToolParameters {
   return {
     type: 'object',
@@ -121,14 +131,14 @@ export function oneText(name: string, description: string): ToolParameters {
   };
 }
 
-/** @returns the text under that name; null where there is none, or something else */
+/** @returns the text under that name; null: there is none, or it is not a text */
 export function textIn(args: Arguments, name: string): string | null {
   const value = Object.hasOwn(args, name) ? args[name] : undefined;
   return typeof value === 'string' ? value : null;
 }
 
 /**
- * @param charactersMax UTF-16 code units; a pair of surrogates is never parted
+ * @param charactersMax UTF-16 code units; a surrogate pair is never split
  * @returns the text, or its beginning with a mark that says so
  */
 export function cutText(text: string, charactersMax: number): { text: string; cut: boolean } {

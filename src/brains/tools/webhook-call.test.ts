@@ -9,10 +9,10 @@ import type { Tool, ToolSurroundings } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
 
 const timeoutMs = 20;
-/** Of an answer that never comes whole: the test moves its clock when some of it has come. */
+/** For an answer that never completes: the test moves its clock when a part of it has come. */
 const dripMs = 20;
 
-/** Its time stands still, so that no limit ends a call because the machine is busy. */
+/** The clock stands still, so that no limit ends a call because the machine is busy. */
 function toolFor(
   allowHosts: readonly string[],
   { now, steady, deadlines } = takeoverClock(),
@@ -106,7 +106,7 @@ test('what became of a call is told as far as it is known, and it is sent once',
   for (const [path, told] of Object.entries(table)) {
     const clock = takeoverClock();
     const calling = post(web, path, {}, {}, clock);
-    // What is left to come of 100 bytes takes far longer than the call has.
+    // The rest of the 100 bytes takes far longer than the call has.
     const late = { '/never': asked, '/slow': flowing }[path];
     if (late !== undefined) {
       await late.promise;

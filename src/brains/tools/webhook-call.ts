@@ -1,4 +1,7 @@
-/** POSTs JSON that the model wrote to a listed host, once, and follows nothing. */
+/**
+ * The tool `webhook_call`: sends JSON from the model to a listed host by POST, once, and follows no
+ * redirect.
+ */
 import type { AgentConfig } from '../../config/config.ts';
 import { earlier, later } from '../../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
@@ -6,7 +9,7 @@ import {
   sendCaged,
   createHostCage,
   hostsForModel,
-  hostsInWords,
+  hostCountText,
   type CagedAnswer,
   type NetworkDeps,
   type HostCage,
@@ -36,7 +39,7 @@ export function createWebhookCall(cage: CallCage, deps: NetworkDeps): Tool {
     parameters,
     effect: 'outside',
     reachesOut: true,
-    cage: `POST, ${hostsInWords(cage.allowHosts)}`,
+    cage: `POST, ${hostCountText(cage.allowHosts)}`,
     check({ url, body }) {
       if (typeof url !== 'string') return { kind: 'invalid', text: 'url must be a string.' };
       const json = JSON.stringify(body);
@@ -51,12 +54,12 @@ export function createWebhookCall(cage: CallCage, deps: NetworkDeps): Tool {
   };
 }
 
-type Means = { readonly cage: CallCage; readonly hosts: HostCage; readonly deps: NetworkDeps };
+type CallDeps = { readonly cage: CallCage; readonly hosts: HostCage; readonly deps: NetworkDeps };
 
 async function post(
   url: string,
   json: string,
-  { cage, hosts, deps }: Means,
+  { cage, hosts, deps }: CallDeps,
   surroundings: ToolSurroundings,
 ): Promise<ToolResult> {
   const answer = await sendCaged(
@@ -83,21 +86,21 @@ async function post(
     case 'refused':
       return { ...answer, text: `Nothing was sent. ${answer.text}` };
     case 'failed':
-      return { kind: 'failed', text: `${answer.text} ${whatBecameOfIt(answer)}` };
+      return { kind: 'failed', text: `${answer.text} ${effectSentence(answer)}` };
     case 'answer':
-      return told(answer, cage.bytesMax);
+      return resultOf(answer, cage.bytesMax);
     default:
       return answer satisfies never;
   }
 }
 
-function whatBecameOfIt({ sent, status }: Extract<CagedAnswer, { kind: 'failed' }>): string {
+function effectSentence({ sent, status }: Extract<CagedAnswer, { kind: 'failed' }>): string {
   if (!sent) return 'Nothing was sent.';
   if (status !== null) return `The status was ${status}.`;
   return 'Whether it took effect is not known; it was not repeated.';
 }
 
-async function told(
+async function resultOf(
   { status, headers, body, whole }: Extract<CagedAnswer, { kind: 'answer' }>,
   bytesMax: number,
 ): Promise<ToolResult> {
@@ -106,12 +109,12 @@ async function told(
     kind === null
       ? { text: whyNoText(headers), cut: false }
       : await answerText(body, whole, kind, bytesMax);
-  const head = `Status ${status}${meaning(status)}`;
+  const head = `Status ${status}${redirectNote(status)}`;
   const full = text === '' ? `${head}.` : `${head}:\n${text}`;
   if (status >= 200 && status < 300) return { kind: 'done', text: full, cut };
   return { kind: 'failed', text: full };
 }
 
-function meaning(status: number): string {
+function redirectNote(status: number): string {
   return status >= 300 && status < 400 ? ', a redirect, which is not followed' : '';
 }

@@ -33,7 +33,7 @@ const route = (own: Brain, other: Brain): ActiveRoute => ({
   ]),
 });
 const deps = { ledger: { durability: { durable: true } as Durability } };
-const said = (sender: string, text: string, more: Partial<Message> = {}): Message =>
+const messageOf = (sender: string, text: string, more: Partial<Message> = {}): Message =>
   ({
     channel: 'messenger_a:77' as ChannelKey,
     sender: { id: sender, name: null },
@@ -43,28 +43,28 @@ const said = (sender: string, text: string, more: Partial<Message> = {}): Messag
   }) as Message;
 
 const actOf = (on: ActiveRoute, message: Message): string =>
-  decideSession(message, memory, commandsOn(deps, on, message)).act.kind;
+  decideSession(message, memory, commandsOn(deps, on, message)).intent.kind;
 
 test('who may decide for any brain may say it wherever they write; for others it is a text', () => {
   const on = route(brainOf(null), brainOf(['messenger_a:42']));
-  assert.equal(actOf(on, said('42', '/approve X')), 'approve');
-  assert.equal(actOf(on, said('42', '/refuse X')), 'refuse');
-  assert.equal(actOf(on, said('42', 'approve X')), 'think');
-  assert.equal(actOf(on, said('43', '/approve X')), 'think');
+  assert.equal(actOf(on, messageOf('42', '/approve X')), 'approve');
+  assert.equal(actOf(on, messageOf('42', '/refuse X')), 'refuse');
+  assert.equal(actOf(on, messageOf('42', 'approve X')), 'think');
+  assert.equal(actOf(on, messageOf('43', '/approve X')), 'think');
   const elsewhere = { channel: 'messenger_b:77' as ChannelKey };
-  assert.equal(actOf(on, said('42', '/approve X', elsewhere)), 'think');
+  assert.equal(actOf(on, messageOf('42', '/approve X', elsewhere)), 'think');
 });
 
 test('where the agent asks, it is a command for everybody', () => {
   const on = route(brainOf([]), brainOf(null));
-  assert.equal(actOf(on, said('43', '/approve X')), 'approve');
+  assert.equal(actOf(on, messageOf('43', '/approve X')), 'approve');
 });
 
 test('svc’s own message is never what somebody wrote', () => {
   const on = route(brainOf(null), brainOf(null));
-  const own = said('43', '/new', { approval: 'a' as ApprovalId });
+  const own = messageOf('43', '/new', { approval: 'a' as ApprovalId });
   assert.deepEqual(decideSession(own, memory, commandsOn(deps, on, own)), {
     move: null,
-    act: { kind: 'follow', approval: 'a' },
+    intent: { kind: 'follow', approval: 'a' },
   });
 });

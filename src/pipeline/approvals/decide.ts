@@ -1,7 +1,7 @@
 /**
- * The one way in which a call that waits is decided, by whomever: first the verdict is written,
- * then svc's own message is accepted, which is the turn that follows. What is decided and has no
- * message yet, since the process ended between the two, gets it from app/approval-upkeep.ts.
+ * The one way to decide a call that waits for approval. First the verdict is written. Then svc's
+ * own message is accepted, and its turn continues with the call. If the process ends between the
+ * two, app/approval-upkeep.ts accepts the message later.
  */
 import {
   roleOf,
@@ -13,7 +13,7 @@ import {
 } from '../../domain/approval.ts';
 import type { ConversationId, ChannelKey } from '../../domain/ids.ts';
 import type { Address, Inbound, Sender, Message } from '../../domain/message.ts';
-import { isShownWhole, decisionSentences as say } from './sentences.ts';
+import { isShownWhole, decisionSentences } from './sentences.ts';
 import type { Deps, ActiveRoute } from '../deps.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 import type { ToolOutcome } from '../../domain/tool-use.ts';
@@ -23,10 +23,10 @@ import type { PipelineTurnContext } from '../turn-context.ts';
 import type { Brain } from '../../brains/brain.ts';
 import type { Intent } from '../sessions.ts';
 
-/** Who decides: the operator always may, a person only what is put to them now. */
+/** Who decides: the operator always may, a person only calls that they may approve now. */
 export type Decider = 'operator' | Person;
 
-/** `name` as the ledger keeps it: the channel's type, `:` and their id on it. */
+/** `name` as the ledger stores it: the channel's type, `:` and the person's id on it. */
 export type Person = {
   readonly name: string;
   isApproverOf(brain: string): boolean;
@@ -35,13 +35,13 @@ export type Person = {
 export type DecideResult =
   | { readonly kind: 'decided'; readonly approval: Approval }
   | { readonly kind: 'not_waiting'; readonly state: ApprovalState }
-  /** `too_long`: the question did not show all of it, so that it is the operator's to approve. */
+  /** `too_long`: the question did not show the whole call, so only the operator may approve it. */
   | { readonly kind: 'too_long'; readonly tool: string }
   | { readonly kind: 'not_found' | 'not_allowed' | 'storage_failed' };
 
 export type DecidingDeps = Pick<Deps, 'ledger' | 'events' | 'now' | 'approvals'>;
 
-/** @param idOrCode a person has the code alone, the operator the id */
+/** @param idOrCode a person has only the code, the operator the id */
 export async function decideApproval(
   deps: DecidingDeps,
   idOrCode: string,
@@ -60,7 +60,7 @@ export async function decideApproval(
     }
     const isLate = found.expiresAt <= deps.now();
     const name = by === 'operator' ? by : by.name;
-    const end = await settleAs(deps, found, isLate ? 'expired' : verdict, isLate ? null : name);
+    const end = await writeVerdict(deps, found, isLate ? 'expired' : verdict, isLate ? null : name);
     if (end === 'storage_failed') return { kind: 'storage_failed' };
     const approval = (await approvals.find(found.id)) ?? found;
     if (end === 'decided' && !isLate) return { kind: 'decided', approval };
@@ -72,10 +72,10 @@ export async function decideApproval(
 
 /** Nobody decided in time. Rejects when nothing can be written. */
 export async function expire(deps: DecidingDeps, approval: Approval): Promise<void> {
-  await settleAs(deps, approval, 'expired', null);
+  await writeVerdict(deps, approval, 'expired', null);
 }
 
-async function settleAs(
+async function writeVerdict(
   deps: DecidingDeps,
   approval: Approval,
   verdict: Verdict,
@@ -85,14 +85,15 @@ async function settleAs(
   const end = await deps.ledger.approvals.decide(id, { verdict, by, at: deps.now() });
   if (end !== 'decided') return end;
   deps.events.approvalDecided({ channel, id, brain, tool, verdict, by: roleOf(by) });
-  // Where it is not accepted now, the keeper has it accepted later.
+  // If the ledger does not accept it now, the janitor has it accepted later.
   await acceptFollowing(deps, approval);
   deps.approvals.wake();
   return end;
 }
 
 /**
- * The message whose turn goes on with a decided approval; accepted again it is the same one.
+ * Accepts the message whose turn continues with a decided approval. A second call accepts no second
+ * message.
  * @returns false: the ledger takes nothing now
  */
 export function acceptFollowing(deps: DecidingDeps, approval: Approval): Promise<boolean> {
@@ -100,7 +101,7 @@ export function acceptFollowing(deps: DecidingDeps, approval: Approval): Promise
   return acceptOwn(deps, approval, { conversation, address, sender }, `approval:${id}`);
 }
 
-/** The message that puts the question to a person in a chat of theirs. */
+/** Accepts the message that puts the question to a person in a chat of theirs. */
 export function acceptQuestion(
   deps: DecidingDeps,
   approval: Approval,
@@ -118,17 +119,25 @@ async function acceptOwn(
   dedupeKey: string,
 ): Promise<boolean> {
   const { channel } = to.address;
-  const own: Inbound = { channel, ...to, text: '', media: null, dedupeKey, approval, sensitivity };
-  const acceptance = await ledger.accept([own]);
+  const message: Inbound = {
+    channel,
+    ...to,
+    text: '',
+    media: null,
+    dedupeKey,
+    approval,
+    sensitivity,
+  };
+  const acceptance = await ledger.accept([message]);
   if (acceptance.kind !== 'accepted') return false;
   const { id, duplicate } = acceptance.receipts[0]!;
   if (!duplicate) events.messageAccepted({ channel, id, duplicate });
   return true;
 }
 
-// How an approval ends: with the message whose turn follows, whatever becomes of that message.
+// How an approval ends: with the message whose turn follows, whatever happens to that message.
 
-/** Whether that message is the turn that follows, and not a question elsewhere. */
+/** Whether the turn of that message follows the approval; otherwise it is a question elsewhere. */
 export function isAskedIn(
   { channel, conversation }: Approval,
   message: Pick<Message, 'channel' | 'conversation'>,
@@ -136,7 +145,7 @@ export function isAskedIn(
   return message.channel === channel && message.conversation === conversation;
 }
 
-/** What became of the call, as the audit of the turn has it; null: it did not run. */
+/** The outcome of the call, as the turn's audit has it; null: the call did not run. */
 export function outcomeOf({
   followed,
   toolUses,
@@ -146,10 +155,10 @@ export function outcomeOf({
 }
 
 /**
- * What ends with this message, which is buried; undefined: nothing, or it cannot be read. Of a call
- * that was approved nobody knows whether it began.
+ * The approval that ends with this dead-lettered message; undefined: none, or it cannot be read. If
+ * the call was approved, nobody knows whether it began.
  */
-export async function settledBy(
+export async function settlementOf(
   { approvals }: Pick<Ledger, 'approvals'>,
   message: Message,
 ): Promise<Effects['settled']> {
@@ -159,8 +168,10 @@ export async function settledBy(
   return { id: approval.id, outcome: approval.state === 'approved' ? 'unknown' : null };
 }
 
-/** Those that may end with a message of that conversation, which an operator answers. */
-export async function openIn(
+/**
+ * The open approvals that may end with a message of that conversation, which an operator answers.
+ */
+export async function openApprovalsIn(
   ledger: Pick<Ledger, 'approvals'>,
   where: ConversationKey,
   now: number,
@@ -169,23 +180,23 @@ export async function openIn(
   return new Set(open.filter((one) => isAskedIn(one, where)).map(({ id }) => id));
 }
 
-/** `/approve` and `/refuse`: who wrote it is looked up at this moment, in the plan in use. */
+/** `/approve` and `/refuse`: the author's rights are looked up now, in the configuration in use. */
 type Brains = ReadonlyMap<string, Pick<Brain, 'agent'>>;
 type Verb = 'approve' | 'refuse';
 
-/** Who wrote the message, as `agent.approvers` names people. */
-function nameOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
+/** The message's author, as `agent.approvers` names people. */
+function personOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
   return personOn(channel, sender.id);
 }
 
-/** Whether who wrote it may decide for any brain; it costs nothing where nobody may. */
+/** Whether the author may decide for any brain. It costs nothing where no brain has approvers. */
 export function isApprover(brains: Brains, message: Pick<Message, 'channel' | 'sender'>): boolean {
-  let name: string | null = null;
+  let person: string | null = null;
   for (const { agent } of brains.values()) {
     const approvers = agent?.asking?.approvers;
     if (approvers === undefined || approvers.length === 0) continue;
-    name ??= nameOf(message);
-    if (approvers.includes(name)) return true;
+    person ??= personOf(message);
+    if (approvers.includes(person)) return true;
   }
   return false;
 }
@@ -195,20 +206,21 @@ export function hasApprover(brains: Brains, channel: ChannelKey): boolean {
   return [...brains.values()].some(({ agent }) => approversOf(agent, channel).here);
 }
 
-/** @returns what the person is told */
+/** @returns the sentence for the person */
 export async function decide(
   deps: Deps,
   { brains }: ActiveRoute,
   message: Message,
   { kind: verb, code }: Extract<Intent, { kind: Verb }>,
 ): Promise<string> {
-  if (code === '') return say.usage(verb);
-  const name = nameOf(message);
-  if (deps.approvals.isShutOut(name)) return say.nothingForYou;
-  const isApproverOf = (brain: string): boolean => decidesFor(brains.get(brain), name);
+  if (code === '') return decisionSentences.usage(verb);
+  const person = personOf(message);
+  if (deps.approvals.isShutOut(person)) return decisionSentences.nothingForYou;
+  const isApproverOf = (brain: string): boolean => isApproverFor(brains.get(brain), person);
   const verdict = verb === 'approve' ? 'approved' : 'refused';
-  const result = await decideApproval(deps, code, verdict, { name, isApproverOf });
-  if (result.kind === 'not_found' || result.kind === 'not_allowed') deps.approvals.wrongCode(name);
+  const result = await decideApproval(deps, code, verdict, { name: person, isApproverOf });
+  if (result.kind === 'not_found' || result.kind === 'not_allowed')
+    deps.approvals.wrongCode(person);
   return sentenceOf(result);
 }
 
@@ -216,22 +228,24 @@ function sentenceOf(result: DecideResult): string {
   switch (result.kind) {
     case 'decided': {
       const { state, tool } = result.approval;
-      return state === 'refused' ? say.refused(tool) : say.approved(tool);
+      return state === 'refused'
+        ? decisionSentences.refused(tool)
+        : decisionSentences.approved(tool);
     }
     case 'not_waiting':
-      return say.over(result.state);
+      return decisionSentences.over(result.state);
     case 'too_long':
-      return say.tooLong(result.tool);
+      return decisionSentences.tooLong(result.tool);
     case 'not_found':
     case 'not_allowed':
-      return say.nothingForYou;
+      return decisionSentences.nothingForYou;
     case 'storage_failed':
-      return say.failed;
+      return decisionSentences.failed;
     default:
       return result satisfies never;
   }
 }
 
-function decidesFor(brain: Pick<Brain, 'agent'> | undefined, name: string): boolean {
+function isApproverFor(brain: Pick<Brain, 'agent'> | undefined, name: string): boolean {
   return brain?.agent?.asking?.approvers.includes(name) === true;
 }

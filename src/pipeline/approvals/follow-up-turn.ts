@@ -1,7 +1,7 @@
 /**
- * svc's own messages of an approval. In the conversation that asked it is the turn that follows:
- * the call runs if it was approved, and the model is told what came of it. In another one it puts
- * the question to somebody who may decide.
+ * The turns of svc's own approval messages. In the conversation that asked, the approved call runs
+ * and the model sees its result. In another conversation, the turn puts the question to a person
+ * who may decide.
  */
 import { kindTypeOf } from '../../channels/registry.ts';
 import type { Brain, Followed } from '../../brains/brain.ts';
@@ -9,23 +9,23 @@ import { roleOf, type Approval, type ApprovalId } from '../../domain/approval.ts
 import type { Ability } from '../../domain/tool-use.ts';
 import { pause } from '../../lib/backoff.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { followingSentences as say, describeFollowed } from './sentences.ts';
+import { followingSentences, describeFollowed } from './sentences.ts';
 import { describeNoticeTo, describeQuestionTo } from './sentences.ts';
 import { choicesOf } from './sentences.ts';
 import { ownAnswer, type CommandAnswer } from '../commands.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { TurnEnd } from '../effects.ts';
-import { think } from '../turn-failure.ts';
+import { askBrain } from '../turn-failure.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { isAskedIn } from './decide.ts';
 
-/** Before a message is given back that cannot be gone on with just now. */
-const againMs = 1_000;
-/** How long a yes waits for a server of tools that is not there: it may be starting. */
-const awaitedMs = 60_000;
+/** The pause before svc gives back a message that it cannot continue with now. */
+const retryPauseMs = 1_000;
+/** How long an approved call waits for a missing server of tools: the server may be starting. */
+const serverWaitMs = 60_000;
 
-/** @returns null: it cannot be gone on with now, and the message is to be given back */
-export async function follow(
+/** @returns null: the turn cannot continue now, and the message must be given back */
+export async function followUp(
   deps: Deps,
   { brain, brains }: ActiveRoute,
   { message, stop }: InClaim,
@@ -36,18 +36,19 @@ export async function follow(
   try {
     approval = await deps.ledger.approvals.find(id);
   } catch {
-    await pause(againMs, stop.signal);
+    await pause(retryPauseMs, stop.signal);
     return null;
   }
-  if (approval === null) return ownAnswer('approval', say.gone);
-  if (!isAskedIn(approval, message)) return question(approval, brains, deps.now());
-  if (approval.settledAt !== null) return ownAnswer('approval', say.settled(approval));
+  if (approval === null) return ownAnswer('approval', followingSentences.gone);
+  if (!isAskedIn(approval, message)) return questionAnswer(approval, brains, deps.now());
+  if (approval.settledAt !== null)
+    return ownAnswer('approval', followingSentences.settled(approval));
   const { tool, state, decidedBy, decidedAt } = approval;
-  if (state === 'waiting') return ownAnswer('approval', say.waits(approval));
+  if (state === 'waiting') return ownAnswer('approval', followingSentences.waits(approval));
   const ability = abilityOf(brain, approval);
-  const isYoung = deps.now() - (decidedAt ?? 0) < awaitedMs;
-  if (state === 'approved' && ability?.isAvailable === false && isYoung) {
-    await pause(againMs, stop.signal);
+  const isRecent = deps.now() - (decidedAt ?? 0) < serverWaitMs;
+  if (state === 'approved' && ability?.isAvailable === false && isRecent) {
+    await pause(retryPauseMs, stop.signal);
     return null;
   }
   const by = roleOf(decidedBy);
@@ -55,30 +56,37 @@ export async function follow(
   const followed = followedOf(approval);
   if (followed === null || ability === null) {
     turnContext.followed = { approval, said: '' };
-    return ownAnswer('approval', say.changed(approval));
+    return ownAnswer('approval', followingSentences.changed(approval));
   }
-  const said = describeFollowed(approval);
-  turnContext.followed = { approval, said };
-  return think(
+  const rememberedText = describeFollowed(approval);
+  turnContext.followed = { approval, said: rememberedText };
+  return askBrain(
     deps,
     brain,
-    { message, text: said, ...turnContext.shownOf(null), followed },
+    { message, text: rememberedText, ...turnContext.historyFor(null), followed },
     turnContext,
   );
 }
 
-/** Nothing is said to who was not in time to be asked. Of an unknown brain the words stay here. */
-function question(approval: Approval, brains: ActiveRoute['brains'], now: number): CommandAnswer {
+/**
+ * Nothing is sent if the decision came before the question. A brain that no longer exists gets only
+ * the notice.
+ */
+function questionAnswer(
+  approval: Approval,
+  brains: ActiveRoute['brains'],
+  now: number,
+): CommandAnswer {
   const isOver = approval.state !== 'waiting' || approval.expiresAt <= now;
   if (isOver) return ownAnswer('question', null);
   const text = brains.get(approval.brain)?.agent?.asking?.text ?? 'notice';
-  // Nobody presses Approve under words that they did not see.
+  // Nobody should press Approve under a text that does not show the call.
   if (text === 'notice') return ownAnswer('question', describeNoticeTo(approval));
   return ownAnswer('question', describeQuestionTo(approval), choicesOf([approval]));
 }
 
-function followedOf({ state, decidedBy, tool, arguments: given, hash }: Approval): Followed | null {
-  const call = { tool, arguments: given, hash };
+function followedOf({ state, decidedBy, tool, arguments: args, hash }: Approval): Followed | null {
+  const call = { tool, arguments: args, hash };
   switch (state) {
     case 'waiting':
       return null;
@@ -92,7 +100,7 @@ function followedOf({ state, decidedBy, tool, arguments: given, hash }: Approval
   }
 }
 
-/** Null: the brain of the route is not the one that asked, or has the tool no more. */
+/** Null: the route has another brain than the one that asked, or the brain lost the tool. */
 function abilityOf({ name, agent }: Brain, { brain, tool, channel }: Approval): Ability | null {
   if (name !== brain) return null;
   const abilities = agent?.abilitiesOn(kindTypeOf(channel)) ?? [];

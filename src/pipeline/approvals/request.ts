@@ -1,4 +1,6 @@
-/** Calls that are to wait for a yes: what of them is written down, and who is asked. */
+/**
+ * Calls that need approval: their record, the people who may decide, and the limit on wrong codes.
+ */
 import { hourMs } from '../../lib/durations.ts';
 import type { AgentFacts } from '../../brains/brain.ts';
 import type { Approval, ApprovalId, WantedCall } from '../../domain/approval.ts';
@@ -7,10 +9,13 @@ import type { Message } from '../../domain/message.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 
-/** So many may be open in all. */
+/** At most so many approvals may be open in all. */
 export const approvalsOpenMax = 1_000;
 
-/** What is not settled yet, as far as it can be looked through; null: it cannot be read. */
+/**
+ * The approvals that are not settled yet, as far as the ledger lists them; null: they cannot be
+ * read.
+ */
 export async function openApprovals(
   { approvals }: Pick<Ledger, 'approvals'>,
   now: number,
@@ -23,7 +28,7 @@ export async function openApprovals(
   }
 }
 
-type Asked = {
+type ApprovalRequest = {
   readonly id: ApprovalId;
   readonly brain: string;
   /** Milliseconds since 1970. */
@@ -31,14 +36,14 @@ type Asked = {
   readonly waitMs: number;
 };
 
-/** @param message whose turn asks */
+/** @param message the message whose turn asks */
 export function newApproval(
   { tool, arguments: given, hash }: WantedCall,
   { id: messageId, channel, conversation, address, sender, sensitivity }: Message,
-  { id, brain, at, waitMs }: Asked,
+  { id, brain, at, waitMs }: ApprovalRequest,
 ): Approval {
   const where = { channel, conversation, address, sender, messageId };
-  const undecided = { decidedAt: null, decidedBy: null, settledAt: null, outcome: null };
+  const openFields = { decidedAt: null, decidedBy: null, settledAt: null, outcome: null };
   return {
     id,
     code: newApprovalCode(),
@@ -51,11 +56,11 @@ export function newApproval(
     sensitivity,
     askedAt: at,
     expiresAt: at + waitMs,
-    ...undecided,
+    ...openFields,
   };
 }
 
-/** Whether somebody beside the operator may decide, on that channel, and on others. */
+/** Whether somebody besides the operator may decide, on that channel and on other channels. */
 export function approversOf(
   agent: AgentFacts | null,
   channel: ChannelKey,
@@ -69,64 +74,64 @@ export function approversOf(
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const codeLength = 10;
 
-/** 50 random bits: a code that is written by a person, and not to be guessed. */
+/** 50 random bits: a person can type the code, and nobody can guess it. */
 function newApprovalCode(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(codeLength));
   return Array.from(bytes, (byte) => alphabet[byte & 31]!).join('');
 }
 
 /**
- * Whether a word of it has the form of one, in letters of either case, also with a letter that none
- * has, and whatever stands around it.
+ * Whether a word of the text has the length of an approval code. Both letter cases count, and so do
+ * letters that no code has; the characters around the word do not matter.
  */
 export function holdsApprovalCode(text: string): boolean {
   return text.split(/[^0-9A-Za-z]+/).some(({ length }) => length === codeLength);
 }
 
-// What is known of approvals in this process, for as long as it lives.
+// What this process knows about approvals, for as long as it lives.
 
-/** After so many wrong codes within the hour none is looked up for that person. */
+/** After so many wrong codes within the hour, no code is looked up for that person. */
 const wrongCodesMax = 10;
 const wrongCodesMs = hourMs;
-/** Of more people the one whose last wrong code is the oldest is forgotten. */
+/** Beyond so many people, the one with the oldest last wrong code is forgotten. */
 const peopleMax = 10_000;
 
 export class ApprovalWork {
   readonly #steady: Clock['steady'];
-  /** By the person: until when each of their wrong codes counts, oldest first. */
-  readonly #wrong = new Map<string, SteadyTime[]>();
+  /** By person: until when each of their wrong codes counts, oldest first. */
+  readonly #wrongCodes = new Map<string, SteadyTime[]>();
   #wake: (() => void) | null = null;
 
   constructor({ steady }: Pick<Clock, 'steady'>) {
     this.#steady = steady;
   }
 
-  /** Somebody wrote a code that there is not, or not for them. */
+  /** Somebody wrote a code that does not exist, or that they may not decide. */
   wrongCode(person: string): void {
-    const counted = this.#counted(person);
-    counted.push(later(this.#steady(), wrongCodesMs));
-    this.#wrong.delete(person);
-    this.#wrong.set(person, counted);
-    const [oldest] = this.#wrong.keys();
-    if (this.#wrong.size > peopleMax && oldest !== undefined) this.#wrong.delete(oldest);
+    const recent = this.#recentWrongCodes(person);
+    recent.push(later(this.#steady(), wrongCodesMs));
+    this.#wrongCodes.delete(person);
+    this.#wrongCodes.set(person, recent);
+    const [oldest] = this.#wrongCodes.keys();
+    if (this.#wrongCodes.size > peopleMax && oldest !== undefined) this.#wrongCodes.delete(oldest);
   }
 
   isShutOut(person: string): boolean {
-    return this.#wrong.has(person) && this.#counted(person).length >= wrongCodesMax;
+    return this.#wrongCodes.has(person) && this.#recentWrongCodes(person).length >= wrongCodesMax;
   }
 
-  /** Something was asked or decided that somebody has to go on with. */
+  /** An approval was requested or decided, and somebody has to continue with it. */
   wake(): void {
     this.#wake?.();
   }
 
-  /** @param wake is called from now on; null: nobody is */
+  /** @param wake called from now on; null: nobody is called */
   onWake(wake: (() => void) | null): void {
     this.#wake = wake;
   }
 
-  #counted(person: string): SteadyTime[] {
+  #recentWrongCodes(person: string): SteadyTime[] {
     const now = this.#steady();
-    return (this.#wrong.get(person) ?? []).filter((until) => until > now);
+    return (this.#wrongCodes.get(person) ?? []).filter((until) => until > now);
   }
 }

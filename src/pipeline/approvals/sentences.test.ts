@@ -1,4 +1,4 @@
-/** What who decides sees of a call: nothing in it hides, and nothing is read as markup. */
+/** The question as an approver sees it: nothing in it hides, and nothing is read as markup. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Approval } from '../../domain/approval.ts';
@@ -35,9 +35,9 @@ const lineOf = (text: string): string => text.split('\n')[0]!;
 
 test('a call that was asked for elsewhere is code, too, where a messenger shows it', () => {
   const approval = approvalOf({ url: 'https://a/||b||' }, 'webhook', '[boss](https://evil)');
-  const told = describeQuestionTo(approval);
-  assert.ok(told.includes('`webhook_call {"url":"https://a/||b||"}`'), told);
-  assert.ok(told.includes('asked by `[boss](https://evil)` on'), told);
+  const question = describeQuestionTo(approval);
+  assert.ok(question.includes('`webhook_call {"url":"https://a/||b||"}`'), question);
+  assert.ok(question.includes('asked by `[boss](https://evil)` on'), question);
   assert.ok(!describeQuestion([approval], false, true).includes('`'), 'a webhook has no markup');
 });
 

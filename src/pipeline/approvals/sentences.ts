@@ -1,4 +1,4 @@
-/** What people are told of calls that wait for a yes. */
+/** The sentences for people about calls that wait for approval. */
 import { isMessengerType, channelName } from '../../channels/registry.ts';
 import type { Approval, ApprovalState } from '../../domain/approval.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
@@ -6,13 +6,13 @@ import { plural } from '../../domain/plural.ts';
 import type { Choice } from '../../domain/reply.ts';
 import { outcomeWords, type ToolOutcome } from '../../domain/tool-use.ts';
 
-/** Of longer arguments the beginning is shown: only the operator, who sees the whole, says yes. */
+/** Longer arguments are cut: then only the operator, who sees them whole, may approve. */
 const argumentsCharactersMax = 1_000;
-/** Of so many at most. */
+/** At most so many arguments are shown. */
 const argumentsMax = 40;
 const nameCharactersMax = 60;
 
-/** One sentence for all who may not decide it, and for codes that there are not. */
+/** One sentence for everybody who may not decide, and for codes that do not exist. */
 const nothingForYou = 'There is nothing under this code that you may decide.';
 
 export const decisionSentences = {
@@ -31,7 +31,7 @@ export const decisionSentences = {
     'service can approve it.',
 } as const;
 
-/** What svc says in the place of a turn that cannot follow. */
+/** svc's answer when the turn cannot continue with the call. */
 export const followingSentences = {
   gone: 'Something waited for a yes here, but what it was is not kept any more. Nothing was run.',
   waits: ({ tool }: Approval): string => `${tool} still waits for a yes.`,
@@ -40,27 +40,27 @@ export const followingSentences = {
     `${tool} was ${state}, but it is not available here any more. Nothing was run.`,
 } as const;
 
-/** What the turn remembers in the place of what a person said. */
+/** The text that the turn remembers in the place of a person's message. */
 export function describeFollowed({ state, tool }: Approval): string {
   return `(${state}: ${tool})`;
 }
 
-/** Whether a turn remembers that, and nothing that a person wrote. */
-export function isFollowed(text: string): boolean {
-  return followedShape.test(text);
+/** Whether a remembered text was made by `describeFollowed`, not written by a person. */
+export function isFollowUpText(text: string): boolean {
+  return followedPattern.test(text);
 }
 
-const followedShape = /^\((?:approved|refused|expired): [\w.-]+\)$/;
+const followedPattern = /^\((?:approved|refused|expired): [\w.-]+\)$/;
 
-/** Before an apology: the person knows what the yes came to, though no model tells it. */
+/** Stands before an apology: it says what happened to the call when no model can say so. */
 export function describeOutcome({ tool }: Approval, outcome: ToolOutcome | null): string {
   return outcome === null ? `${tool} was not run.` : `${tool}: ${outcomeWords[outcome]}.`;
 }
 
 /**
- * The question where it was asked for.
- * @param here those who may decide are on this channel
- * @param elsewhere there are some on others
+ * The question, in the conversation that asks for the call.
+ * @param here whether people on this channel may decide
+ * @param elsewhere whether people on other channels may decide
  */
 export function describeQuestion(
   approvals: readonly Approval[],
@@ -81,12 +81,15 @@ export function describeQuestion(
   ].join('\n');
 }
 
-/** The question in a chat of somebody who may decide: on a messenger, wherever it was asked. */
+/**
+ * The question in a chat of a person who may decide: on a messenger, wherever the call was asked
+ * for.
+ */
 export function describeQuestionTo(approval: Approval): string {
   const { brain, sender, channel } = approval;
-  const who = shown((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
+  const who = escaped((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
   return [
-    `${shown(brain)} needs a yes for: ${describeCall(approval, true)}`,
+    `${escaped(brain)} needs a yes for: ${describeCall(approval, true)}`,
     `It was asked by \`${who}\` on ${channelName(channelTypeOf(channel))}.`,
     `Write ${describeCommands([approval])}. ${describeUntil(approval)}`,
   ].join('\n');
@@ -95,26 +98,26 @@ export function describeQuestionTo(approval: Approval): string {
 /** The same for `approval_text: "notice"`: without the tool and its arguments. */
 export function describeNoticeTo(approval: Approval): string {
   return [
-    `${shown(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
+    `${escaped(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
     'See it on the page Approvals (/ui) or with svc approvals show, and decide it there. ' +
       'Both show a code: with it /approve and /refuse work here, too.',
     describeUntil(approval),
   ].join('\n');
 }
 
-/** Whether the question shows all that is asked for: nobody approves what they did not see. */
+/** Whether the question shows the whole call: nobody approves a call that they did not see. */
 export function isShownWhole({ arguments: text }: Pick<Approval, 'arguments'>): boolean {
-  return shown(text).length <= argumentsCharactersMax;
+  return escaped(text).length <= argumentsCharactersMax;
 }
 
-/** For each call a press for either answer, as far as it may be given here. */
+/** The buttons for each call, as far as its answers may be given here. */
 export function choicesOf(approvals: readonly Approval[]): readonly Choice[] {
   return approvals.flatMap((approval, at) => {
     const { code } = approval;
-    const which = approvals.length === 1 ? '' : ` ${at + 1}`;
-    const refuse = { label: `Refuse${which}`, says: `/refuse ${code}` };
+    const suffix = approvals.length === 1 ? '' : ` ${at + 1}`;
+    const refuse = { label: `Refuse${suffix}`, says: `/refuse ${code}` };
     if (!isShownWhole(approval)) return [refuse];
-    return [{ label: `Approve${which}`, says: `/approve ${code}` }, refuse];
+    return [{ label: `Approve${suffix}`, says: `/approve ${code}` }, refuse];
   });
 }
 
@@ -138,30 +141,30 @@ function describeUntil({ expiresAt }: Approval): string {
   return `It waits until ${until} UTC.`;
 }
 
-/** @param isCode on messengers: in code nothing is read as markup */
+/** @param isCode set on messengers: inside code, platforms read no markup */
 function describeCall({ tool, arguments: text }: Approval, isCode: boolean): string {
   const { beginning, left } = beginningOf(text);
   const call = `${tool} ${beginning}`;
-  const told = isCode ? `\`${call}\`` : call;
+  const shownCall = isCode ? `\`${call}\`` : call;
   const rest =
     `(${plural(left, 'character')} more: the person who runs this service can see them, and ` +
     'approve it)';
-  return left === 0 ? told : `${told} ${rest}`;
+  return left === 0 ? shownCall : `${shownCall} ${rest}`;
 }
 
 /**
- * Each argument by itself, so that a long one hides no other: which of them comes first says
- * nothing of which matters.
+ * Cuts each argument by itself, so that a long one hides no other: the order of arguments says
+ * nothing about their importance.
  */
 function beginningOf(text: string): { readonly beginning: string; readonly left: number } {
-  const whole = shown(text);
+  const whole = escaped(text);
   if (whole.length <= argumentsCharactersMax) return { beginning: whole, left: 0 };
-  const given = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  const each = Object.entries(given).map(([name, value]) =>
-    shown(`${JSON.stringify(name)}:${JSON.stringify(value)}`),
+  const args = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const each = Object.entries(args).map(([name, value]) =>
+    escaped(`${JSON.stringify(name)}:${JSON.stringify(value)}`),
   );
   const first = each.slice(0, argumentsMax);
-  const most = fairShare(first.map(({ length }) => length));
+  const most = fairShareMax(first.map(({ length }) => length));
   const parts = first.map((one) =>
     one.length <= most ? one : `${one.slice(0, most).toWellFormed()}…`,
   );
@@ -171,8 +174,8 @@ function beginningOf(text: string): { readonly beginning: string; readonly left:
   return { beginning: `{${parts.join(',')}}`, left };
 }
 
-/** How many characters of each there is room for, where the short ones leave theirs to others. */
-function fairShare(lengths: readonly number[]): number {
+/** How many characters each argument may have, when short ones leave their room to the others. */
+function fairShareMax(lengths: readonly number[]): number {
   let room = argumentsCharactersMax;
   for (const [at, length] of lengths.toSorted((a, b) => a - b).entries()) {
     const share = Math.floor(room / (lengths.length - at));
@@ -182,12 +185,12 @@ function fairShare(lengths: readonly number[]): number {
   return argumentsCharactersMax;
 }
 
-/** What cannot be seen or turns others around, and every blank that is none of ASCII. */
+/** Invisible and direction-changing characters, and every blank that is not ASCII. */
 const hidden =
   /(?! )[`\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
-/** What could hide is written as its number. */
-function shown(text: string): string {
+/** Writes each hidden character as its number. */
+function escaped(text: string): string {
   return text.replace(hidden, (character) =>
     Array.from(
       { length: character.length },

@@ -8,7 +8,7 @@ import type { Unread } from '../../domain/attachment.ts';
 import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { thinkOfAttachments } from './attachment-turn.ts';
+import { answerWithAttachments } from './attachment-turn.ts';
 import { PipelineTurnContext } from '../turn-context.ts';
 import { effectsOf } from '../effects.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
@@ -17,7 +17,7 @@ const step = { kind: 'tool', tool: 'calc', mode: 'allow', outcome: 'done', rule:
 
 /**
  * The line of a message as its own turn has it, and as later turns remember it.
- * @param bytes of the file that came with it, by what it is
+ * @param bytes of the file that came with it, by its kind
  */
 async function linesOf(
   type: 'text/plain' | 'image/png' | 'video',
@@ -63,8 +63,8 @@ async function linesOf(
   const quoted = message.context?.quoted === undefined ? {} : { quoted: block };
   turnContext.quoted = quoted.quoted ?? null;
   const given = { message, text: message.text, history: [], ...quoted };
-  const end = await thinkOfAttachments(deps, route, claim, given, turnContext);
-  const decision = { move: null, act: { kind: 'think', text: message.text } } as const;
+  const end = await answerWithAttachments(deps, route, claim, given, turnContext);
+  const decision = { move: null, intent: { kind: 'think', text: message.text } } as const;
   const timeline = { decision, claimedAt: 0, decidedAt: 0, turnContext };
   const effects = effectsOf(deps, route, claim, end, timeline);
   assert.ok(turn !== null && effects.turn !== null);
@@ -92,7 +92,7 @@ test('a message with a file is in later turns byte for byte what it was in its o
   }
 });
 
-/** A turn of a text file that takes 3 s to be fetched, and of a video. */
+/** A turn with a text file that takes 3 s to fetch, and with a video. */
 async function turnOfFiles() {
   const clock = takeoverClock();
   const told: Omit<Unread, 'detail'>[] = [];
@@ -130,7 +130,7 @@ async function turnOfFiles() {
   const claim = { message, stop: new Stopper() } as unknown as InClaim;
   const turnContext = new PipelineTurnContext(deps, claim, route.brain, clock.in(600_000));
   const turn = { message, text: message.text, history: [] };
-  await thinkOfAttachments(deps, route, claim, turn, turnContext);
+  await answerWithAttachments(deps, route, claim, turn, turnContext);
   return { steps: turnContext.steps, told };
 }
 

@@ -1,4 +1,7 @@
-/** The turn of a message with attachments: read once, kept with the message, shown to the brain. */
+/**
+ * The turn of a message with attachments: svc reads them once, keeps them with the message and
+ * shows them to the brain.
+ */
 import type { Turn, Brain, EarlierPictures } from '../../brains/brain.ts';
 import { picturesMax, type Attachment, type Picture } from '../../domain/attachment.ts';
 import { mediaOf, type Media, type Message } from '../../domain/message.ts';
@@ -12,7 +15,7 @@ import type { InClaim, Ledger } from '../../ledger/ledger.ts';
 import { ownAnswer } from '../commands.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { TurnEnd } from '../effects.ts';
-import { think } from '../turn-failure.ts';
+import { askBrain } from '../turn-failure.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { readAttachments } from './reading.ts';
 import type { QuotedBlock, TurnRow } from '../../domain/conversation.ts';
@@ -22,10 +25,10 @@ import { isPublicSince, publicSinceOf } from '../public-since.ts';
 import { keptLater } from '../../domain/kept-text.ts';
 
 /**
- * A message that holds nothing but what cannot be read is answered by svc itself. What an earlier
- * run of the message read is not read again.
+ * Reads the attachments, then asks the brain. If the message has only unreadable attachments, svc
+ * itself answers. Attachments that an earlier run of the message read are not read again.
  */
-export async function thinkOfAttachments(
+export async function answerWithAttachments(
   deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
@@ -33,60 +36,68 @@ export async function thinkOfAttachments(
   turnContext: PipelineTurnContext,
 ): Promise<TurnEnd> {
   const beganAt = deps.steady();
-  const { attachments: keeping } = deps.ledger;
+  const { attachments: storedAttachments } = deps.ledger;
   const { message } = turn;
-  const own = mediaOf(message);
-  const quoted = await quotedMediaOf(deps.ledger, route.brain, message, turn.quoted);
-  const came = [...own, ...quoted];
-  const ofBefore = came.length === 0 && claim.attempt === 1 ? null : await keeping.of(claim);
-  // More may be joined with the message by now than its earlier run read, or no longer as much.
-  const kept = ofBefore?.length === came.length ? ofBefore : null;
-  const read = kept ?? (await readAttachments(deps, route, message, came, turnContext)) ?? [];
-  if (ofBefore !== null && kept === null) await keeping.keep(claim, []);
+  const ownMedia = mediaOf(message);
+  const quotedMedia = await quotedMediaOf(deps.ledger, route.brain, message, turn.quoted);
+  const allMedia = [...ownMedia, ...quotedMedia];
+  const earlierRead =
+    allMedia.length === 0 && claim.attempt === 1 ? null : await storedAttachments.of(claim);
+  // The merged message may now have more or fewer attachments than the earlier run read.
+  const reusable = earlierRead?.length === allMedia.length ? earlierRead : null;
+  const read =
+    reusable ?? (await readAttachments(deps, route, message, allMedia, turnContext)) ?? [];
+  if (earlierRead !== null && reusable === null) await storedAttachments.keep(claim, []);
   turnContext.thinksAfterMs = deps.steady() - beganAt;
-  const attachments = read.filter(({ kind }, at) => at < own.length || kind !== 'unread');
+  const attachments = read.filter(({ kind }, at) => at < ownMedia.length || kind !== 'unread');
   if (attachments.length === 0) {
-    if (own.length > 0) turnContext.remembered = withMediaLines(message, turn.text);
-    return think(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
+    if (ownMedia.length > 0) turnContext.remembered = withMediaLines(message, turn.text);
+    return askBrain(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
   }
   if (isUnreadable(turn.text, attachments)) {
-    // Who speaks to others is not told what svc cannot read.
-    const isToOthers = message.context?.overheard === true;
-    return ownAnswer('unread', isToOthers ? null : describeUnread(attachments));
+    // svc does not tell a person who speaks to others what it cannot read.
+    const isOverheard = message.context?.overheard === true;
+    return ownAnswer('unread', isOverheard ? null : describeUnread(attachments));
   }
-  if (kept === null && !turnContext.stop.stopped) await keeping.keep(claim, attachments);
+  if (reusable === null && !turnContext.stop.stopped)
+    await storedAttachments.keep(claim, attachments);
   turnContext.remembered = rememberedOf(turn.text, attachments);
-  const shown = new Set(quoted.filter((_, at) => read[own.length + at]?.kind !== 'unread'));
-  const told = withShown(turn, shown);
-  turnContext.quoted = told.quoted ?? null;
-  const whole = withEarlierPictures(deps, route, claim, { ...told, attachments });
-  return think(deps, route.brain, whole, turnContext);
+  const shown = new Set(
+    quotedMedia.filter((_, at) => read[ownMedia.length + at]?.kind !== 'unread'),
+  );
+  const shownTurn = withShownMedia(turn, shown);
+  turnContext.quoted = shownTurn.quoted ?? null;
+  const fullTurn = withEarlierPictures(deps, route, claim, { ...shownTurn, attachments });
+  return askBrain(deps, route.brain, fullTurn, turnContext);
 }
 
-/** The turn whose quoted block says what of it is shown. */
-function withShown<T extends Omit<Turn, 'attachments'>>(turn: T, shown: ReadonlySet<Media>): T {
-  const said = turn.message.context?.quoted;
-  if (turn.quoted === undefined || said === undefined || shown.size === 0) return turn;
-  const text = quoteBlock(said, (media) => shown.has(media));
+/** The turn whose quoted block says which of its attachments are shown. */
+function withShownMedia<T extends Omit<Turn, 'attachments'>>(
+  turn: T,
+  shown: ReadonlySet<Media>,
+): T {
+  const quotedMessage = turn.message.context?.quoted;
+  if (turn.quoted === undefined || quotedMessage === undefined || shown.size === 0) return turn;
+  const text = quoteBlock(quotedMessage, (media) => shown.has(media));
   return { ...turn, quoted: { ...turn.quoted, text } };
 }
 
-/** Whether nothing of it can be shown to anybody, and nothing was written beside it. */
+/** Whether the message has no text, and no attachment of it can be read. */
 function isUnreadable(text: string, attachments: readonly Attachment[]): boolean {
   if (text.trim() !== '') return false;
   return attachments.every(({ kind }) => kind === 'unread');
 }
 
-/** What is said of what could not be read, each sentence once. */
+/** The sentences about the unreadable attachments, each once. */
 function describeUnread(attachments: readonly Attachment[]): string {
-  const told = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
-  return [...new Set(told)].join(' ');
+  const sentences = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
+  return [...new Set(sentences)].join(' ');
 }
 
-// What came with the message that a message replies to: it is looked at as the message's own, where
-// all who are shown the turn may be shown it.
+// Attachments of the message that a message replies to. svc reads them like the message's own, if
+// everybody who is shown the turn may see them.
 
-/** @param block of its text; undefined: it is not told */
+/** @param block the quoted text; undefined: the quote is not shown */
 export async function quotedMediaOf(
   ledger: Pick<Ledger, 'cursor'>,
   brain: Pick<Brain, 'sensitivity'>,
@@ -95,29 +106,30 @@ export async function quotedMediaOf(
 ): Promise<readonly Media[]> {
   const { quoted, overheard } = message.context ?? {};
   if (quoted === undefined || block === undefined || overheard === true) return [];
-  // Nobody is told what of it cannot be read.
+  // Nobody is told which quoted attachments cannot be read.
   const media = (quoted.media ?? []).filter((one) => kindOfFile(one) !== 'unknown');
   if (media.length === 0) return [];
   if (strictest(brain.sensitivity, message.sensitivity) === 'private') return media;
   if (block.sensitivity === 'private') return [];
   if (quoted.elsewhere === 'open') return media;
-  // That a text like its own is public says nothing of a picture.
+  // A public text of the same message proves nothing about its picture.
   if (quoted.by === 'us') return [];
   const since = await publicSinceOf(ledger, message.channel);
   return isPublicSince(since, quoted.at) ? media : [];
 }
 
-/** How the line of a picture begins, by which later turns remember that one came. */
-const mark = '[picture: ';
+/** The beginning of a picture's line; by it later turns remember that a picture came. */
+const pictureMark = '[picture: ';
 
-/** Whether pictures may be kept of these; else nobody looks for any. */
-export function mayBePictured(history: readonly TurnRow[]): boolean {
-  return history.some(({ text }) => text.includes(mark));
+/** Whether pictures may be stored for these turns; otherwise nobody looks for any. */
+export function mayHavePictures(history: readonly TurnRow[]): boolean {
+  return history.some(({ text }) => text.includes(pictureMark));
 }
 
 /**
- * The turn with a way to the newest pictures of its history, as many as one message may have with
- * its own. Each costs again whenever it is shown: within a budget none is.
+ * The turn with access to the newest pictures of its history, as many as one message may have,
+ * counting its own. Each picture costs tokens each time it is shown, so a brain with a budget gets
+ * none.
  */
 export function withEarlierPictures<T extends Turn>(
   { ledger }: Pick<Deps, 'ledger'>,
@@ -126,14 +138,17 @@ export function withEarlierPictures<T extends Turn>(
   turn: T,
 ): T {
   const { history, attachments = [] } = turn;
-  const first = history.find(({ text }) => text.includes(mark));
+  const first = history.find(({ text }) => text.includes(pictureMark));
   const most = picturesMax - attachments.filter(({ kind }) => kind === 'picture').length;
   if (first === undefined || most <= 0 || brain.budget !== null) return turn;
-  return { ...turn, pictured: () => newestOf(ledger, claim, { history, since: first.at, most }) };
+  return {
+    ...turn,
+    pictured: () => newestPictures(ledger, claim, { history, since: first.at, most }),
+  };
 }
 
-/** A picture is no less private than the turn that it came with. */
-async function newestOf(
+/** A picture is at least as private as the turn that it came with. */
+async function newestPictures(
   { attachments }: Deps['ledger'],
   claim: InClaim,
   { history, since, most }: { history: readonly TurnRow[]; since: number; most: number },
@@ -141,8 +156,10 @@ async function newestOf(
   const pictured = new Map<TurnRow, readonly Picture[]>();
   const kept = await attachments.picturesSince(claim, since, most);
   for (const { at, sensitivity, picture } of kept.toReversed()) {
-    const [row, ...others] = history.filter((one) => one.at === at && one.text.includes(mark));
-    // Of two messages of one millisecond nobody knows whose it is.
+    const [row, ...others] = history.filter(
+      (one) => one.at === at && one.text.includes(pictureMark),
+    );
+    // If two turns share the millisecond, nobody knows whose picture it is.
     if (row === undefined || others.length > 0) continue;
     if (sensitivity === 'private' && row.sensitivity !== 'private') continue;
     pictured.set(row, [...(pictured.get(row) ?? []), picture]);
@@ -151,8 +168,8 @@ async function newestOf(
 }
 
 /**
- * What later turns remember as said: the text, and what svc could make words of, as this turn has
- * it but for long files.
+ * The text that later turns remember as said: the text, and the attachments in words. Only long
+ * files are shorter than in this turn.
  */
 export function rememberedOf(text: string, attachments: readonly Attachment[]): string {
   const lines = attachments.map((one) =>
@@ -162,23 +179,23 @@ export function rememberedOf(text: string, attachments: readonly Attachment[]): 
 }
 
 /**
- * A turn of the session as it was said, and all that was read of what came with it: what is
- * remembered of that stands in its text, which may be less.
- * @returns null: nothing is kept of what came with it
+ * A turn of the session as it was said, with everything that was read of its attachments. The
+ * turn's own text may remember less of them.
+ * @returns null: no attachments are stored for it
  */
-export async function asItWasSaid(
+export async function restoreTurn(
   { ledger }: Pick<Deps, 'ledger'>,
   claim: InClaim,
   { at, text }: TurnRow,
 ): Promise<{ readonly text: string; readonly attachments: readonly Attachment[] } | null> {
   if (!text.includes('[')) return null;
-  // Messages of one millisecond are told apart by what is remembered of each.
+  // Messages of one millisecond are told apart by their remembered texts.
   for (const attachments of await ledger.attachments.acceptedAt(claim, at)) {
-    const told = rememberedOf('', attachments);
-    const from = text.lastIndexOf(told);
-    if (from < 0) continue;
-    const before = text.slice(0, from).replace(/\n$/, '');
-    return { text: before + text.slice(from + told.length), attachments };
+    const rememberedLines = rememberedOf('', attachments);
+    const start = text.lastIndexOf(rememberedLines);
+    if (start < 0) continue;
+    const before = text.slice(0, start).replace(/\n$/, '');
+    return { text: before + text.slice(start + rememberedLines.length), attachments };
   }
   return null;
 }

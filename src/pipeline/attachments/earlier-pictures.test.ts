@@ -5,7 +5,7 @@ import type { Picture } from '../../domain/attachment.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { KeptPicture } from '../../ledger/ledger.ts';
-import { mayBePictured, withEarlierPictures } from './attachment-turn.ts';
+import { mayHavePictures, withEarlierPictures } from './attachment-turn.ts';
 
 const row = (at: number, text: string, sensitivity: Sensitivity = 'public'): TurnRow => {
   return { at, text, reply: null, sensitivity };
@@ -16,7 +16,7 @@ const kept = (at: number, sensitivity: Sensitivity = 'public', byte = at): KeptP
 const picture = (byte: number): Picture => ({ type: 'image/png', bytes: Uint8Array.of(byte) });
 const mark = '[picture: photo]';
 
-/** The bytes shown with each turn, by its time; and what the ledger was asked for. */
+/** The bytes shown with each turn, by its time, and the requests to the ledger. */
 async function shown(
   history: readonly TurnRow[],
   found: readonly KeptPicture[],
@@ -64,7 +64,7 @@ test('with those of the message there are four', async () => {
 });
 
 test('nothing is asked of the ledger where no picture came, or where each costs', async () => {
-  assert.equal(mayBePictured([row(1, 'hello')]), false);
+  assert.equal(mayHavePictures([row(1, 'hello')]), false);
   assert.deepEqual((await shown([row(1, 'hello')], [])).asked, []);
   assert.deepEqual((await shown([row(1, mark)], [kept(1)], { budget: {} })).asked, []);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kindOfFile, textIn, textInUntold } from './file-types.ts';
+import { kindOfFile, textIn, textInUnlabelled } from './file-types.ts';
 
 const utf16le = Buffer.from('\ufeffbuy milk €', 'utf16le');
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
@@ -25,9 +25,9 @@ for (const [what, bytes, expected] of [
 }
 
 test('a file of no told type is a text where its bytes say so', () => {
-  assert.equal(textInUntold(Buffer.from('all:\n\ttrue\n')), 'all:\n\ttrue\n');
-  assert.equal(textInUntold(utf16le), 'buy milk €');
-  assert.equal(textInUntold(Buffer.from('PK\x03\x04')), null);
+  assert.equal(textInUnlabelled(Buffer.from('all:\n\ttrue\n')), 'all:\n\ttrue\n');
+  assert.equal(textInUnlabelled(utf16le), 'buy milk €');
+  assert.equal(textInUnlabelled(Buffer.from('PK\x03\x04')), null);
 });
 
 test('a type counts for more than a name without a known ending', () => {

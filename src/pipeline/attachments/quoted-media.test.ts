@@ -1,4 +1,4 @@
-/** What others sent goes where their words would go, and nowhere else. */
+/** Attachments that others sent go to the same places as their words. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessageContext, Message, Quoted } from '../../domain/message.ts';
@@ -8,7 +8,7 @@ import { quotedMediaOf } from './attachment-turn.ts';
 const since = 1_800_000_000_000;
 const photo = { type: 'image/jpeg', reference: 'photo', file: 'f' };
 
-/** @param block how private its text is; null: it is not told */
+/** @param block how private the quoted text is; null: the quote is not shown */
 async function isLookedAt(
   more: { context?: Partial<MessageContext>; quoted?: Partial<Quoted>; kept?: string | null } = {},
   brain: Sensitivity = 'public',

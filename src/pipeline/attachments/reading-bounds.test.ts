@@ -10,7 +10,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { Stopper, type Stop } from '../../lib/stop.ts';
 import type { Remade } from './picture/picture.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { thinkOfAttachments } from './attachment-turn.ts';
+import { answerWithAttachments } from './attachment-turn.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { unreadSentences as say } from '../sentences.ts';
@@ -25,7 +25,7 @@ type Reads = {
   readonly remake?: (bytes: Uint8Array, whose: string, stop: Stop) => Promise<Remade>;
 };
 
-/** Turns of one process; each gives what the brain was shown of one photo. */
+/** Turns of one process; each returns how the brain saw one photo. */
 function stage({
   bytesMax = 20 * mib,
   deadlineMs = patienceMs,
@@ -59,7 +59,7 @@ function stage({
       addStep: () => {},
     } as unknown as PipelineTurnContext;
     const turn = { message, text: 'look', history: [] };
-    await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
+    await answerWithAttachments(deps, route, { message } as InClaim, turn, turnContext);
     return shown[0];
   };
 }

@@ -1,4 +1,4 @@
-/** Where what is spoken may go, and when. */
+/** Where voice messages may go, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../../test/support/hand-clock.ts';
@@ -12,12 +12,12 @@ import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { thinkOfAttachments } from './attachment-turn.ts';
+import { answerWithAttachments } from './attachment-turn.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { unreadSentences as say } from '../sentences.ts';
 
-/** @returns what is spoken was handed over as; null: it was not */
+/** @returns the label with which the audio was handed over; null: it was not handed over */
 async function spokenAs(
   brain: Sensitivity,
   label: Sensitivity,
@@ -55,7 +55,7 @@ async function spokenAs(
   const spokenBytes = new ByteSemaphore(1024);
   const events = { attachmentUnread: () => {} };
   const deps = { ...systemClock, events, ledger: { attachments }, spokenBytes } as unknown as Deps;
-  await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
+  await answerWithAttachments(deps, route, { message } as InClaim, turn, turnContext);
   return handed;
 }
 
@@ -78,7 +78,7 @@ test('what an earlier run read is not spoken again, unless more came since', asy
   assert.equal(await spokenAs('public', 'public', true, [heard, heard]), 'public');
 });
 
-/** @returns what the brain was shown of a message with these, and what was fetched */
+/** @returns the attachments that the brain was shown, and the files that were fetched */
 async function shownOf(
   all: readonly Media[],
   isDead: (file: string) => boolean,
@@ -116,7 +116,7 @@ async function shownOf(
     addStep: () => {},
   } as unknown as PipelineTurnContext;
   const turn = { message, text: 'look', history: [] };
-  await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
+  await answerWithAttachments(deps, route, { message } as InClaim, turn, turnContext);
   return { shown: turns[0]!.attachments!, fetched };
 }
 
@@ -141,9 +141,9 @@ test('with what turns out to be a picture there are no more than four', async ()
   const untold = (at: number) => mediaOf('application/octet-stream', at);
   const all = [0, 1, 2, 3].flatMap((at) => [mediaOf('image/png', at), untold(at)]);
   const { shown } = await shownOf(all, () => false, Buffer.from('\x89PNG\x1a', 'latin1'));
-  const told = shown.map((one) => (one.kind === 'unread' ? one.why : one.kind));
+  const results = shown.map((one) => (one.kind === 'unread' ? one.why : one.kind));
   const four = Array.from({ length: 4 }, () => 'picture');
-  assert.deepEqual(told, [...four, ...four.map(() => say.tooMany)]);
+  assert.deepEqual(results, [...four, ...four.map(() => say.tooMany)]);
 });
 
 test('a picture that cannot be read takes no place of another', async () => {

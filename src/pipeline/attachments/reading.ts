@@ -1,7 +1,7 @@
 /**
- * What came with a message is read before a brain is asked: fetched from its platform by the
- * channel that took it in, and made into what a model can be shown. What cannot be read is told so,
- * with a sentence for the person.
+ * Reads the attachments of a message before a brain is asked: the channel that took the message in
+ * fetches them, and svc makes them into something that a model can be shown. An attachment that
+ * cannot be read becomes a sentence for the person.
  */
 import {
   picturesMax,
@@ -16,10 +16,10 @@ import { failure, type Failure, type FailureKind } from '../../domain/failure.ts
 import type { Media, Message } from '../../domain/message.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import { stoppedAfter, type Stop } from '../../lib/stop.ts';
-import { kindOfFile, textIn, textInUntold, type FileKind } from './file-types.ts';
+import { kindOfFile, textIn, textInUnlabelled, type FileKind } from './file-types.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
-import { unreadSentences as say } from '../sentences.ts';
+import { unreadSentences } from '../sentences.ts';
 import { strictest } from '../../domain/sensitivity.ts';
 import type { Speech } from './speech/speech.ts';
 import type { Events } from '../../domain/event.ts';
@@ -28,32 +28,32 @@ import { pause } from '../../lib/backoff.ts';
 const pictureBytesMax = 8 * 1024 * 1024;
 const textBytesMax = 256 * 1024;
 const spokenBytesMax = 20 * 1024 * 1024;
-/** For all that came with one message, less the time in which a voice message is written down. */
+/** For all attachments of one message, without the transcription of voice messages. */
 const readingMs = 30_000;
-/** Of files that are no pictures. */
+/** For files that are not pictures. */
 const filesMax = 4;
 
-/** `stop` is said at `endsAt` as well. */
+/** `stop` also comes at `endsAt`. */
 type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
 
-type ReadingDeps = Telling['deps'] & Pick<Deps, 'steady' | 'fileBytes' | 'spokenBytes'>;
+type ReadingDeps = ReportDeps['deps'] & Pick<Deps, 'steady' | 'fileBytes' | 'spokenBytes'>;
 
-/** What reads the attachments of one message. */
-type Reading = Telling & {
+/** The reading of one message's attachments. */
+type Reading = ReportDeps & {
   readonly deps: ReadingDeps;
   /** When the first of them was begun. */
   readonly since: SteadyTime;
   readonly route: ActiveRoute;
-  /** For all but what is spoken. */
+  /** For everything except voice messages. */
   readonly time: ReadingTime;
-  readonly hearingTime: ReadingTime;
+  readonly transcriptionTime: ReadingTime;
 };
 
 /**
- * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
- * asked.
- * @param all that came with it, and with what it replies to
- * @returns undefined: nothing came with it, or nothing on this channel is read
+ * Reads attachments only on a channel that fetches: on other channels the sender gives an address,
+ * which svc never contacts.
+ * @param all the attachments of the message and of the message that it replies to
+ * @returns undefined: there are no attachments, or this channel reads none
  */
 export async function readAttachments(
   deps: ReadingDeps,
@@ -65,12 +65,12 @@ export async function readAttachments(
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
   const since = deps.steady();
   const endsAt = earlier(turnContext.deadlineAt, later(since, readingMs));
-  const heardAt = hearingEndsAt(since, turnContext.deadlineAt);
-  return stoppedAfter(heardAt - since, turnContext.stop, (hearing) =>
+  const transcriptionEnd = transcriptionEndsAt(since, turnContext.deadlineAt);
+  return stoppedAfter(transcriptionEnd - since, turnContext.stop, (transcriptionStop) =>
     stoppedAfter(endsAt - since, turnContext.stop, (stop) => {
       const time = { stop, endsAt };
-      const hearingTime = { stop: hearing, endsAt: heardAt };
-      return readAll({ deps, route, message, turnContext, since, time, hearingTime }, all);
+      const transcriptionTime = { stop: transcriptionStop, endsAt: transcriptionEnd };
+      return readAll({ deps, route, message, turnContext, since, time, transcriptionTime }, all);
     }),
   );
 }
@@ -83,25 +83,25 @@ async function readAll(reading: Reading, all: readonly Media[]): Promise<readonl
     readUpTo(all.length, reading, of('unknown')),
   ]);
   const read = new Map(parts.flat());
-  const inOrder = asManyPictures(all.map((media) => [media, read.get(media)!] as const));
-  return inOrder.map(([media, timed]) => tellRead(reading, media, timed));
+  const inOrder = withoutSurplusPictures(all.map((media) => [media, read.get(media)!] as const));
+  return inOrder.map(([media, timed]) => reportRead(reading, media, timed));
 }
 
 type ReadMedia = readonly [Media, TimedRead];
 
-/** Files that turn out to be pictures are more of them than places were given to. */
-function asManyPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
+/** Drops surplus pictures: files of unknown type may turn out to be pictures. */
+function withoutSurplusPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
   let pictures = 0;
   return all.map(([media, read]) => {
     const isPicture = read.kind === 'read' && read.attachment.kind === 'picture';
     if (isPicture) pictures += 1;
     if (!isPicture || pictures <= picturesMax) return [media, read];
     const { startMs, ms } = read;
-    return [media, { ...notRead('picture', 'too_many', say.tooMany), startMs, ms }];
+    return [media, { ...notRead('picture', 'too_many', unreadSentences.tooMany), startMs, ms }];
   });
 }
 
-/** What cannot be read takes no place of another, but no more than twice `most` are tried. */
+/** An unreadable file takes no place of another one, but at most twice `most` files are tried. */
 async function readUpTo(
   most: number,
   reading: Reading,
@@ -116,7 +116,7 @@ async function readUpTo(
     places -= read.filter(({ kind }) => kind === 'read').length;
     tried.push(...read);
   }
-  return all.map((media, at) => [media, tried[at] ?? leftOut(reading, media)]);
+  return all.map((media, at) => [media, tried[at] ?? notTried(reading, media)]);
 }
 
 async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
@@ -126,8 +126,8 @@ async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
   return { ...read, startMs: beganAt - since, ms: deps.steady() - beganAt };
 }
 
-function leftOut({ deps, since }: Reading, media: Media): TimedRead {
-  const read = notRead(partOf[kindOfFile(media)], 'too_many', say.tooMany);
+function notTried({ deps, since }: Reading, media: Media): TimedRead {
+  const read = notRead(partOf[kindOfFile(media)], 'too_many', unreadSentences.tooMany);
   return { ...read, startMs: deps.steady() - since, ms: 0 };
 }
 
@@ -135,39 +135,47 @@ async function readOne(reading: Reading, media: Media): Promise<FileRead> {
   const kind = kindOfFile(media);
   const { file } = media;
   if (kind === 'unknown' || file === undefined) {
-    return notRead('other', 'unsupported', say.unknown(media));
+    return notRead('other', 'unsupported', unreadSentences.unknown(media));
   }
   const { speech } = reading.route;
   if (kind === 'spoken' && speech === undefined) {
-    return notRead('speech', 'not_listened', say.notListened);
+    return notRead('speech', 'not_listened', unreadSentences.notListened);
   }
   const bytesMax = bytesMaxOf[kind];
-  const larger = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
-  const tooLarge = notRead(partOf[kind], 'too_large', larger);
+  const tooLargeSentence =
+    kind === 'untold' ? unreadSentences.unknown(media) : unreadSentences.tooLarge(bytesMax);
+  const tooLarge = notRead(partOf[kind], 'too_large', tooLargeSentence);
   if ((media.bytes ?? 0) > bytesMax) return tooLarge;
   const isSpoken = kind === 'spoken';
-  const { stop } = isSpoken ? reading.hearingTime : reading.time;
+  const { stop } = isSpoken ? reading.transcriptionTime : reading.time;
   const room = isSpoken ? reading.deps.spokenBytes : reading.deps.fileBytes;
-  const held = { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) };
+  const held = { bytes: media.bytes || bytesMax, whose: personOf(reading.message) };
   const read = await room.within(held, stop, async () => {
     const fetched = await fetch(reading, file, bytesMax, stop);
     if (fetched.kind === 'too_large') return tooLarge;
     if (fetched.kind === 'failed') {
-      const why = outOfTime(fetched.failure);
-      return failedToRead('download', why, isRefused(why) ? say.notHandedOut : say.notFetched);
+      const why = asTimeout(fetched.failure);
+      return failedToRead(
+        'download',
+        why,
+        isRefused(why) ? unreadSentences.notHandedOut : unreadSentences.notFetched,
+      );
     }
     return readBytes(reading, kind, media, fetched.bytes);
   });
-  return read ?? notRead('download', 'no_room', isSpoken ? say.notHeard : say.notFetched);
+  return (
+    read ??
+    notRead('download', 'no_room', isSpoken ? unreadSentences.notHeard : unreadSentences.notFetched)
+  );
 }
 
-/** Whether sending it again would change nothing. */
+/** Whether sending the file again would change nothing. */
 function isRefused({ kind }: Failure): boolean {
   return kind === 'unauthorized' || kind === 'malformed_answer';
 }
 
-/** Files of several people are read in turn. */
-function whoseOf({ channel, sender }: Message): string {
+/** The key by which files of several people take turns. */
+function personOf({ channel, sender }: Message): string {
   return `${channel} ${sender.id}`;
 }
 
@@ -184,77 +192,82 @@ async function readBytes(
   media: Media,
   bytes: Uint8Array,
 ): Promise<FileRead> {
-  const { route, message, hearingTime } = reading;
+  const { route, message, transcriptionTime } = reading;
   const { reference: name } = media;
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
-      if (text === null) return notRead('text', 'not_utf8', say.notUtf8);
+      if (text === null) return notRead('text', 'not_utf8', unreadSentences.notUtf8);
       return { kind: 'read', attachment: { kind, name, text } };
     }
     case 'untold': {
-      const text = bytes.length > textBytesMax ? null : textInUntold(bytes);
+      const text = bytes.length > textBytesMax ? null : textInUnlabelled(bytes);
       if (text === null) {
         return readPicture(
           reading,
           media,
           bytes,
-          notRead('other', 'unsupported', say.unknown(media)),
+          notRead('other', 'unsupported', unreadSentences.unknown(media)),
         );
       }
       return { kind: 'read', attachment: { kind: 'text', name, text } };
     }
     case 'spoken':
-      return hear(route.speech!, route, message, media, bytes, hearingTime);
+      return transcribeVoice(route.speech!, route, message, media, bytes, transcriptionTime);
     case 'picture':
-      return readPicture(reading, media, bytes, notRead('picture', 'broken', say.unknown(media)));
+      return readPicture(
+        reading,
+        media,
+        bytes,
+        notRead('picture', 'broken', unreadSentences.unknown(media)),
+      );
     default:
       return kind satisfies never;
   }
 }
 
-/** @param none what is said where it is no picture */
+/** @param otherwise the result if it is no picture */
 async function readPicture(
   { route, message, time }: Reading,
   { reference: name }: Media,
   bytes: Uint8Array,
-  none: FileRead,
+  otherwise: FileRead,
 ): Promise<FileRead> {
-  const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
+  const remade = await route.pictures?.remake(bytes, personOf(message), time.stop);
   switch (remade?.kind) {
     case 'remade':
       return { kind: 'read', attachment: { kind: 'picture', name, picture: remade.picture } };
     case 'stopped':
-      return failedToRead('picture', failure('timeout'), say.notFetched);
+      return failedToRead('picture', failure('timeout'), unreadSentences.notFetched);
     case 'too_large':
-      return notRead('picture', 'too_costly', say.tooManyPixels);
+      return notRead('picture', 'too_costly', unreadSentences.tooManyPixels);
     case 'unknown':
     case undefined:
-      return none;
+      return otherwise;
     default:
       return remade satisfies never;
   }
 }
 
-/** What fails for a passing reason is tried again within the time. */
+/** Retries temporary failures within the time. */
 function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop): Promise<Fetched> {
   return stoppedAfter(readingMs, outer, (stop) =>
     withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
   );
 }
 
-// Has a voice message written down by the speech server of its channel.
+// Transcribes a voice message by the speech server of its channel.
 
-/** Of what a turn has left; the rest is the brain's, to answer what was said. */
-const hearingShare = 0.5;
+/** The share of a turn's remaining time; the brain needs the rest for its answer. */
+const transcriptionShare = 0.5;
 
-/** Until when what came with a message may be written down. */
-function hearingEndsAt(now: SteadyTime, deadlineAt: SteadyTime): SteadyTime {
-  return later(now, Math.max(0, (deadlineAt - now) * hearingShare));
+/** Until when attachments of a message may be transcribed. */
+function transcriptionEndsAt(now: SteadyTime, deadlineAt: SteadyTime): SteadyTime {
+  return later(now, Math.max(0, (deadlineAt - now) * transcriptionShare));
 }
 
-/** @param stop said at `endsAt` as well */
-async function hear(
+/** @param stop also comes at `endsAt` */
+async function transcribeVoice(
   speech: Speech,
   { brain }: Pick<ActiveRoute, 'brain'>,
   { sensitivity }: Pick<Message, 'sensitivity'>,
@@ -269,25 +282,27 @@ async function hear(
     sensitivity: strictest(sensitivity, brain.sensitivity),
     deadlineAt: endsAt,
   };
-  const heard = await withTries(stop, () => speech.transcribe(spoken, stop));
-  if (heard.kind === 'heard') {
-    return { kind: 'read', attachment: { kind: 'spoken', name, text: heard.text } };
+  const transcript = await withTries(stop, () => speech.transcribe(spoken, stop));
+  if (transcript.kind === 'heard') {
+    return { kind: 'read', attachment: { kind: 'spoken', name, text: transcript.text } };
   }
-  const why = sentenceOf(heard.failure.kind);
-  return failedToRead('speech', outOfTime(heard.failure), why);
+  const why = sentenceOf(transcript.failure.kind);
+  return failedToRead('speech', asTimeout(transcript.failure), why);
 }
 
-/** Where nothing else was stopped, what was cancelled had no more time. */
-function outOfTime(why: Failure): Failure {
+/** Unless the turn itself was stopped, only the time limit cancels. */
+function asTimeout(why: Failure): Failure {
   return why.kind === 'cancelled' ? failure('timeout') : why;
 }
 
 function sentenceOf(kind: FailureKind): string {
-  if (kind === 'empty_answer') return say.notUnderstood;
-  return kind === 'timeout' || kind === 'cancelled' ? say.notInTime : say.notHeard;
+  if (kind === 'empty_answer') return unreadSentences.notUnderstood;
+  return kind === 'timeout' || kind === 'cancelled'
+    ? unreadSentences.notInTime
+    : unreadSentences.notHeard;
 }
 
-// What came of one file, and who is told of it.
+// The result of reading one file, and its report.
 
 /** `why`: the sentence for the person. */
 type FileRead =
@@ -306,7 +321,7 @@ function failedToRead(part: ReadingPart, cause: Failure, why: string): FileRead 
   return { kind: 'unread', why, unread: unreadBy(part, cause) };
 }
 
-/** What is to be done with a file of that kind once it is there. */
+/** The next step for a file of that kind, once it is fetched. */
 const partOf: Readonly<Record<FileKind, ReadingPart>> = {
   picture: 'picture',
   text: 'text',
@@ -315,18 +330,21 @@ const partOf: Readonly<Record<FileKind, ReadingPart>> = {
   unknown: 'other',
 };
 
-/** `startMs`: from when the first file of its message was begun. */
+/**
+ * `startMs`: when the reading of this file began, counted from the start of the message's first
+ * file.
+ */
 type TimedRead = FileRead & { readonly startMs: number; readonly ms: number };
 
-type Telling = {
+type ReportDeps = {
   readonly deps: { readonly events: Pick<Events, 'attachmentUnread'> };
   readonly message: Message;
   readonly turnContext: Pick<PipelineTurnContext, 'stop' | 'addStep'>;
 };
 
-/** Tells the operator and the trace; a turn that was stopped reads again, and tells then. */
-function tellRead(
-  { deps, message: { channel }, turnContext }: Telling,
+/** Reports to the operator and the trace. A stopped turn reads again, and reports then. */
+function reportRead(
+  { deps, message: { channel }, turnContext }: ReportDeps,
   { reference: name }: Media,
   { startMs, ms, ...read }: TimedRead,
 ): Attachment {
@@ -344,9 +362,9 @@ function tellRead(
 }
 
 const triesMax = 3;
-const againMs = 500;
+const retryPauseMs = 500;
 
-/** What fails for a passing reason is tried again, until it is stopped. */
+/** Retries temporary failures until it is stopped. */
 async function withTries<End extends { readonly kind: string; readonly failure?: Failure }>(
   stop: Stop,
   act: () => Promise<End>,
@@ -354,6 +372,6 @@ async function withTries<End extends { readonly kind: string; readonly failure?:
   for (let tries = 1; ; tries++) {
     const end = await act();
     if (end.failure?.retryable !== true || tries === triesMax || stop.stopped) return end;
-    await pause(againMs * tries, stop.signal);
+    await pause(retryPauseMs * tries, stop.signal);
   }
 }

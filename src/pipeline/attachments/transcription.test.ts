@@ -1,4 +1,4 @@
-/** How long a voice message may take to be written down, and what is said where it is not. */
+/** How long a transcription may take, and which sentence a person gets when there is none. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
@@ -16,7 +16,7 @@ import { unreadSentences as say } from '../sentences.ts';
 const voice: Media = { type: 'audio/ogg', reference: 'voice', file: 'voice', bytes: 100 };
 const note: Media = { type: 'text/plain', reference: 'note', file: 'note', bytes: 100 };
 
-/** A turn that has so long, and reads what its server for speech makes of voice messages. */
+/** A turn of that length whose speech server is `transcribe`. */
 function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
   const clock = takeoverClock();
   const stop = new Stopper();
@@ -47,7 +47,7 @@ const hangs: Speech['transcribe'] = (_, stop) =>
     stop.listen(() => resolve({ kind: 'failed', failure: failure('cancelled') }));
   });
 
-/** What happens without any time in between. */
+/** Waits for everything that happens without time passing. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise(setImmediate);
 }

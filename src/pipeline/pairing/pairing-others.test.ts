@@ -34,8 +34,8 @@ function said(sender: string): Inbound {
   return { channel, conversation: sender as ConversationId, address, dedupeKey: null, ...facts };
 }
 
-/** One of those who work on that ledger. */
-function turnContext(ledger: Ledger) {
+/** One of the processes that share the ledger. */
+function setup(ledger: Ledger) {
   const { events } = noteEvents();
   const { now, steady } = systemClock;
   const pairings = new Pairings(ledger, now, random);
@@ -58,7 +58,7 @@ function turnContext(ledger: Ledger) {
   return { pairings, gate, pairingRequest };
 }
 
-/** The codes of all messages that wait, by sender. */
+/** The codes of all waiting messages, by sender. */
 async function codesOf(ledger: Ledger): Promise<ReadonlyMap<string, string>> {
   const claims = await ledger.claim('in', channel, 1_000);
   return new Map(claims.map(({ message }) => [message.sender.id, message.pairingCode!]));
@@ -81,7 +81,7 @@ async function openStorage(messagesMax?: number) {
   };
 }
 
-/** Counts the turns of the loop: what else there is to do is done in them. */
+/** Counts the turns of the event loop, in which other work runs. */
 function turns() {
   let count = 0;
   let next = setImmediate(function turn() {
@@ -96,8 +96,11 @@ function turns() {
   };
 }
 
-/** The ledger, one of whose methods is another. */
-function altered(ledger: Ledger, other: Pick<Ledger, 'accept'> | Pick<Ledger, 'cursor'>): Ledger {
+/** The ledger with one method replaced. */
+function withReplaced(
+  ledger: Ledger,
+  other: Pick<Ledger, 'accept'> | Pick<Ledger, 'cursor'>,
+): Ledger {
   return new Proxy(ledger, {
     get: (_, name) => {
       const value: unknown = Reflect.get(other, name) ?? Reflect.get(ledger, name, ledger);
@@ -108,7 +111,7 @@ function altered(ledger: Ledger, other: Pick<Ledger, 'accept'> | Pick<Ledger, 'c
 
 test('a code that one gate gave is taken at the other, and each knows who was let in', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const [one, two] = [turnContext(ledger), turnContext(ledger)];
+  const [one, two] = [setup(ledger), setup(ledger)];
   for (const [at, sender] of ['1', '2', '3', '4'].entries()) {
     const handled = await (at % 2 === 0 ? one : two).pairingRequest(sender);
     assert.equal(handled.kind, 'accepted');
@@ -127,7 +130,7 @@ test('a code that one gate gave is taken at the other, and each knows who was le
 
 test('who is let in elsewhere during the first look at the pairings is read again', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const two = turnContext(ledger);
+  const two = setup(ledger);
   await two.pairingRequest('1');
   const code = (await codesOf(ledger)).get('1')!;
   let read: (() => Promise<void>) | null = async () => {
@@ -135,11 +138,11 @@ test('who is let in elsewhere during the first look at the pairings is read agai
     assert.equal((await two.pairings.admit(code)).kind, 'admitted');
     one.pairings.doubt('messenger_a');
   };
-  const one = turnContext(
-    altered(ledger, {
+  const one = setup(
+    withReplaced(ledger, {
       async cursor(...asked: Parameters<Ledger['cursor']>) {
         const kept = await ledger.cursor(...asked);
-        // Another instance changes it now, and tells so.
+        // Another instance changes it now, and announces the change.
         await read?.();
         return kept;
       },
@@ -157,7 +160,7 @@ test('of many who knock at two gates at once none is forgotten', async () => {
   for (const form of ['memory', 'storage'] as const) {
     await using storage = form === 'storage' ? await openStorage() : null;
     const ledger = storage?.ledger ?? createMemoryLedger({ ...systemClock, ids });
-    const [one, two] = [turnContext(ledger), turnContext(ledger)];
+    const [one, two] = [setup(ledger), setup(ledger)];
     using loop = turns();
     const senders = Array.from({ length: 40 }, (_none, at) => `p${at}`);
     const pairingRequests = senders.map(async (sender, at) => {
@@ -178,7 +181,7 @@ test('of many who knock at two gates at once none is forgotten', async () => {
 
 test('where another is always quicker the answer is a refusal, and all else goes on', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const it = turnContext(ledger);
+  const it = setup(ledger);
   await it.pairingRequest('1');
   const [code] = (await codesOf(ledger)).values();
   let others = 0;
@@ -189,7 +192,7 @@ test('where another is always quicker the answer is a refusal, and all else goes
     await ledger.accept([], { channel: where, name, value });
     return ledger.accept(batch, ...moves);
   };
-  const late = turnContext(altered(ledger, { accept }));
+  const late = setup(withReplaced(ledger, { accept }));
   const acts = [
     () => late.pairings.admit(code!).then(({ kind }) => kind),
     () => late.pairings.remove('messenger_a', '1'),
@@ -208,7 +211,7 @@ test('where another is always quicker the answer is a refusal, and all else goes
 test('who was refused for want of room beside a code on its way gets the next one', async () => {
   await using storage = await openStorage(3);
   const { ledger } = storage;
-  const it = turnContext(ledger);
+  const it = setup(ledger);
   await ledger.accept([said('filler')]);
   const first = it.pairingRequest('1');
   const both = it.pairingRequest('2', '3');
@@ -229,7 +232,7 @@ test('who was refused for want of room beside a code on its way gets the next on
 test('a word of the operator counts beside codes on their way and refused ones', async () => {
   await using storage = await openStorage(3);
   const { ledger } = storage;
-  const it = turnContext(ledger);
+  const it = setup(ledger);
   await it.pairingRequest('1');
   const [code] = (await codesOf(ledger)).values();
   const flying = it.pairingRequest('2');
@@ -246,7 +249,7 @@ test('a word of the operator counts beside codes on their way and refused ones',
 
 test('a change that could not be written undoes itself, and not what came after it', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const { pairings } = turnContext(ledger);
+  const { pairings } = setup(ledger);
   await pairings.load('messenger_a');
   const pairingRequest = (id: string) => {
     const knocked = pairings.pairingRequest('messenger_a', { id, name: null });
@@ -258,7 +261,7 @@ test('a change that could not be written undoes itself, and not what came after 
   first.undo();
   assert.equal(pairings.pairingRequest('messenger_a', { id: '2', name: null }).kind, 'turned_away');
   assert.equal(pairingRequest('1').move.expected, second.move.value);
-  const alone = turnContext(ledger).pairings;
+  const alone = setup(ledger).pairings;
   await alone.load('messenger_a');
   const only = alone.pairingRequest('messenger_a', { id: '1', name: null });
   assert.ok(only.kind === 'code' && only.move.expected === null);
@@ -277,7 +280,7 @@ test('what is read again gives way to what was changed meanwhile', async () => {
     await held;
     return value;
   };
-  const { pairings, pairingRequest } = turnContext(altered(ledger, { cursor }));
+  const { pairings, pairingRequest } = setup(withReplaced(ledger, { cursor }));
   await pairings.load('messenger_a');
   asked = 0;
   const late = Promise.withResolvers<void>();

@@ -7,14 +7,14 @@ import { Pairings } from './pairing.ts';
 
 const hourMs = 60 * 60_000;
 
-async function turnContext(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
+async function setup(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
   const clock = { now: 0 };
   const now = (): number => clock.now;
   const ids = createIdSource(now, () => {});
   const ledger = createMemoryLedger({ now, steady: steadyNow, ids });
   const pairings = new Pairings(ledger, now, random);
   await pairings.load('messenger_a');
-  /** As the gate does: the code is given in the commit of the message. */
+  /** Works like the gate: the message's commit gives the code. */
   const pairingRequest = async (id: string): Promise<string> => {
     const knocked = pairings.pairingRequest('messenger_a', { id, name: null });
     if (knocked.kind === 'turned_away') return knocked.reason;
@@ -27,7 +27,7 @@ async function turnContext(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
 test('a code is eight characters that look like no other, each as likely', async () => {
   // A linear congruential generator: the same codes at every run.
   let state = 4_711;
-  const { pairingRequest, clock } = await turnContext((bytes) => {
+  const { pairingRequest, clock } = await setup((bytes) => {
     for (let i = 0; i < bytes.length; i++) {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
       bytes[i] = state >>> 24;
@@ -45,7 +45,7 @@ test('a code is eight characters that look like no other, each as likely', async
 });
 
 test('a thousand may be let in by a code on a channel, and then none', async () => {
-  const { pairings, pairingRequest, clock } = await turnContext(
+  const { pairings, pairingRequest, clock } = await setup(
     (bytes) => void crypto.getRandomValues(bytes),
   );
   for (let i = 0; i < 1_000; i++) {
@@ -60,9 +60,7 @@ test('a thousand may be let in by a code on a channel, and then none', async () 
 });
 
 test('a code of one that was taken back is taken no more, and nobody else is removed', async () => {
-  const { pairings, pairingRequest } = await turnContext(
-    (bytes) => void crypto.getRandomValues(bytes),
-  );
+  const { pairings, pairingRequest } = await setup((bytes) => void crypto.getRandomValues(bytes));
   const [first, second] = [await pairingRequest('1'), await pairingRequest('2')];
   assert.equal(await pairings.remove('messenger_a', '1'), 'done');
   assert.equal((await pairings.admit(first)).kind, 'not_found');
@@ -73,7 +71,7 @@ test('a code of one that was taken back is taken no more, and nobody else is rem
 });
 
 test('a code of a clock that was ahead keeps nobody from another one', async () => {
-  const { pairings, pairingRequest, clock } = await turnContext(
+  const { pairings, pairingRequest, clock } = await setup(
     (bytes) => void crypto.getRandomValues(bytes),
   );
   clock.now = 40 * 24 * hourMs;
@@ -86,7 +84,7 @@ test('a code of a clock that was ahead keeps nobody from another one', async () 
 });
 
 test('a crowd of strangers keeps nobody else out for more than ten minutes', async () => {
-  const { pairings, pairingRequest, clock } = await turnContext(
+  const { pairings, pairingRequest, clock } = await setup(
     (bytes) => void crypto.getRandomValues(bytes),
   );
   const crowd = Array.from({ length: 100 }, (_none, index) => `crowd ${index}`);

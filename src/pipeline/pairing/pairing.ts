@@ -1,12 +1,14 @@
 /**
- * Who was let in by a code, and who was given one that still counts.
+ * The people who were admitted by a code, and the strangers who hold a valid code.
  *
- * A stranger: unknown → asking (given a code, for an hour) → admitted, by the operator's word
- * alone; no code is ever taken from a chat. Whoever was given a code gets no other within the
- * hour, whatever became of it. Many strangers at once keep nobody else out for long: the oldest
- * code gives way to a new one, once it has had its ten minutes. What is kept is one cursor a
- * messenger, by its type and not by its bot: ids are the platform's, a new bot keeps its people,
- * and the cursor moves in the very commit that accepts the message which is answered with the code.
+ * A stranger: unknown → asking (has a code, for an hour) → admitted, by the operator alone. svc
+ * takes no code from a chat. Nobody gets a second code within the hour, whatever happened to the
+ * first. Many strangers at once block nobody for long: a new code displaces the oldest one, once
+ * that one is ten minutes old.
+ *
+ * One cursor for each type of messenger, not for each bot, holds the pairings. Ids belong to the
+ * platform, so a new bot keeps its people. The cursor moves in the commit that accepts the message
+ * which svc answers with the code.
  */
 import { hourMs } from '../../lib/durations.ts';
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../../domain/gate.ts';
@@ -15,7 +17,7 @@ import { messengerTypes } from '../../channels/registry.ts';
 import type { Inbound, Sender } from '../../domain/message.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import {
-  KeptPairings,
+  StoredPairings,
   readPairings,
   type Admitted,
   type Change,
@@ -23,11 +25,11 @@ import {
   type PendingCode,
 } from './stored-pairings.ts';
 
-/** So long a code is left alone; then it gives way when there are too many. */
+/** A code is safe for so long; then a new one may displace it when there are too many. */
 const codeLeastMs = 10 * 60_000;
 const codesMax = 100;
 const admittedMax = 1_000;
-/** At most so many are kept who were given a code within the hour, whatever became of it. */
+/** At most so many people are remembered who got a code within the hour. */
 const askingMax = 500;
 const nameCharactersMax = 64;
 /** How often a change is tried while others move the same cursor. */
@@ -37,16 +39,16 @@ const triesMax = 8;
 const alphabet = '34679ACDEFGHJKMNPQRTUVWXY';
 const codeLength = 8;
 
-/** `undo` is for a code whose message was not accepted: it was not given. */
+/** `undo` is for a code whose message was not accepted: nobody got the code. */
 export type PairingRequest =
   | ({ readonly kind: 'code'; readonly code: string } & Change)
   | { readonly kind: 'turned_away'; readonly reason: 'code_pending' | 'codes_out' };
 
 /**
- * What an operator's word makes of what is kept; `change` is null where it stays as it is. `told`
- * goes into the ledger in the same commit.
+ * An operator's decision on the stored pairings. `change` null: they stay as they are. `told` is a
+ * message that goes into the ledger in the same commit.
  */
-type Decided<Answer> = {
+type Decision<Answer> = {
   readonly answer: Answer;
   readonly change: (() => Change) | null;
   readonly told?: Told;
@@ -55,10 +57,10 @@ type Decided<Answer> = {
 /** svc's own message; `accepted` is called once the ledger has it. */
 export type Told = { readonly message: Inbound; readonly accepted: (receipt: Receipt) => void };
 
-/** Who was admitted, and is to be told so on the messenger of that type. */
+/** An admitted person of that type of messenger who has not been told yet. */
 export type Unwelcomed = Admitted & { readonly type: string };
 
-/** Fills the bytes with random ones that nobody can guess. */
+/** Fills the bytes with random values that nobody can guess. */
 export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
 
 export class Pairings implements Admissions {
@@ -66,13 +68,14 @@ export class Pairings implements Admissions {
   readonly #now: () => number;
   readonly #random: FillRandom;
   readonly #changed: (type: string) => Promise<void>;
-  readonly #kept: ReadonlyMap<string, KeptPairings>;
-  /** Is called when somebody was admitted here. */
+  readonly #stored: ReadonlyMap<string, StoredPairings>;
+  /** Called when somebody was admitted here. */
   onAdmitted: (() => void) | null = null;
 
   /**
    * @param now milliseconds since 1970
-   * @param changed tells all who keep the pairings of that type in memory that they are others now
+   * @param changed tells all processes that keep the pairings of that type in memory to read them
+   *   again
    */
   constructor(
     ledger: Pick<Ledger, 'accept' | 'cursor'>,
@@ -84,7 +87,7 @@ export class Pairings implements Admissions {
     this.#ledger = ledger;
     this.#now = now;
     this.#random = random;
-    this.#kept = new Map(messengerTypes.map((type) => [type, new KeptPairings(ledger, type)]));
+    this.#stored = new Map(messengerTypes.map((type) => [type, new StoredPairings(ledger, type)]));
   }
 
   /** Reads the stored pairings of a messenger. Call it before `isAdmitted` and `pairingRequest`. */
@@ -92,20 +95,20 @@ export class Pairings implements Admissions {
     return this.#of(type).load();
   }
 
-  /** Somebody changed them: they are read again before their next use. */
+  /** Somebody changed the pairings: they are read again before their next use. */
   doubt(type: string): void {
-    this.#of(type).doubt();
+    this.#of(type).invalidate();
   }
 
   isAdmitted(type: string, sender: string): boolean {
     return this.#of(type).state.admitted.some((one) => one.sender === sender);
   }
 
-  /** A code for a stranger. `move` goes with the message that tells it. */
+  /** A code for a stranger. Its `move` must be committed with the message that tells the code. */
   pairingRequest(type: string, { id: sender, name }: Sender): PairingRequest {
-    const kept = this.#of(type);
+    const stored = this.#of(type);
     const now = this.#now();
-    const asking = kept.state.asking.filter((one) => isRecent(one, now)).slice(1 - askingMax);
+    const asking = stored.state.asking.filter((one) => isRecent(one, now)).slice(1 - askingMax);
     if (asking.some((one) => one.sender === sender)) {
       return { kind: 'turned_away', reason: 'code_pending' };
     }
@@ -115,12 +118,12 @@ export class Pairings implements Admissions {
       if (oldest!.until - codeMs + codeLeastMs > now) {
         return { kind: 'turned_away', reason: 'codes_out' };
       }
-      asking[asking.indexOf(oldest!)] = silent(oldest!);
+      asking[asking.indexOf(oldest!)] = withoutCode(oldest!);
     }
     const code = this.#code();
-    const short = name === null ? null : name.slice(0, nameCharactersMax).toWellFormed();
-    asking.push({ sender, name: short, until: now + codeMs, code });
-    const change = kept.become({ ...kept.state, asking }, (state) => {
+    const shortName = name === null ? null : name.slice(0, nameCharactersMax).toWellFormed();
+    asking.push({ sender, name: shortName, until: now + codeMs, code });
+    const change = stored.replaceState({ ...stored.state, asking }, (state) => {
       return { ...state, asking: state.asking.filter((one) => one.code !== code) };
     });
     return { kind: 'code', code, ...change };
@@ -128,28 +131,30 @@ export class Pairings implements Admissions {
 
   async list(): Promise<readonly Pairing[]> {
     const rows: Pairing[] = [];
-    for (const [type, kept] of this.#kept) {
-      if (!(await kept.readAgain())) await kept.load();
-      rows.push(...rowsOf(type, kept.state, this.#now()));
+    for (const [type, stored] of this.#stored) {
+      if (!(await stored.readAgain())) await stored.load();
+      rows.push(...rowsOf(type, stored.state, this.#now()));
     }
     return rows;
   }
 
   async admit(text: string): Promise<Admission> {
     const code = text.replace(/[\s-]/g, '').toUpperCase();
-    const admission = await this.#change([...this.#kept.values()], (): Decided<Admission> => {
-      for (const [channel, kept] of this.#kept) {
-        const { state } = kept;
-        const asked = state.asking.find((one) => counts(one, this.#now()) && one.code === code);
-        if (asked === undefined) continue;
+    const admission = await this.#change([...this.#stored.values()], (): Decision<Admission> => {
+      for (const [channel, stored] of this.#stored) {
+        const { state } = stored;
+        const request = state.asking.find(
+          (one) => isValidCode(one, this.#now()) && one.code === code,
+        );
+        if (request === undefined) continue;
         if (state.admitted.length >= admittedMax) return { answer: { kind: 'full' }, change: null };
-        const { sender, name } = asked;
+        const { sender, name } = request;
         const one: Admitted = { sender, name, at: this.#now() };
         const answer = {
           kind: 'admitted',
           pairing: { channel, ...one, state: 'admitted' },
         } as const;
-        return { answer, change: () => admitting(kept, one) };
+        return { answer, change: () => admitChange(stored, one) };
       }
       return { answer: { kind: 'not_found' }, change: null };
     });
@@ -157,55 +162,56 @@ export class Pairings implements Admissions {
     return admission ?? { kind: 'storage_failed' };
   }
 
-  /** As far as it is known here. */
+  /** The admitted people who have not been told yet, as far as this process knows. */
   async unwelcomed(type: string): Promise<readonly Unwelcomed[]> {
-    const kept = this.#of(type);
-    await kept.load();
-    const { admitted, unwelcomed = [] } = kept.state;
+    const stored = this.#of(type);
+    await stored.load();
+    const { admitted, unwelcomed = [] } = stored.state;
     return admitted
       .filter(({ sender }) => unwelcomed.includes(sender))
       .map((one) => ({ type, ...one }));
   }
 
   /**
-   * Has them told once: their message and the note that they were told are one commit.
-   * @param told null: they cannot be told
+   * Tells an admitted person once: one commit holds the message and removes the person from the
+   * list.
+   * @param told null: the person cannot be told
    */
   async welcome({ type, sender }: Unwelcomed, told: Told | null): Promise<void> {
-    const kept = this.#of(type);
-    await this.#change([kept], (): Decided<null> => {
-      const isOwed = kept.state.unwelcomed?.includes(sender) === true;
+    const stored = this.#of(type);
+    await this.#change([stored], (): Decision<null> => {
+      const isOwed = stored.state.unwelcomed?.includes(sender) === true;
       if (!isOwed) return { answer: null, change: null };
-      const change = (): Change => welcoming(kept, sender);
+      const change = (): Change => welcomeChange(stored, sender);
       return { answer: null, change, ...(told !== null && { told }) };
     });
   }
 
   async remove(channel: string, sender: string): Promise<PairingRemoval> {
-    const kept = this.#kept.get(channel);
-    if (kept === undefined) return 'not_found';
-    const removal = await this.#change([kept], (): Decided<PairingRemoval> => {
-      const { admitted, asking } = kept.state;
-      const asks = asking.some((one) => counts(one, this.#now()) && one.sender === sender);
-      const isKnown = asks || admitted.some((one) => one.sender === sender);
+    const stored = this.#stored.get(channel);
+    if (stored === undefined) return 'not_found';
+    const removal = await this.#change([stored], (): Decision<PairingRemoval> => {
+      const { admitted, asking } = stored.state;
+      const hasCode = asking.some((one) => isValidCode(one, this.#now()) && one.sender === sender);
+      const isKnown = hasCode || admitted.some((one) => one.sender === sender);
       if (!isKnown) return { answer: 'not_found', change: null };
-      return { answer: 'done', change: () => removing(kept, sender) };
+      return { answer: 'done', change: () => removeChange(stored, sender) };
     });
     return removal ?? 'storage_failed';
   }
 
   /**
-   * Decides on what is kept now. Where others change it meanwhile, it is read and decided again.
-   * @returns null where it was not written
+   * Decides on the current pairings. If others change them meanwhile, it reads and decides again.
+   * @returns null: the change was not written
    */
   async #change<Answer>(
-    of: readonly KeptPairings[],
-    decide: () => Decided<Answer>,
+    pairings: readonly StoredPairings[],
+    decide: () => Decision<Answer>,
   ): Promise<Answer | null> {
     for (let tries = 0; tries < triesMax; tries++) {
-      // All else that waits goes first, and so does whoever was quicker.
+      // All other waiting work runs first, also the work of the one who was quicker.
       if (tries > 0) await new Promise(setImmediate);
-      const read = await Promise.all(of.map((kept) => kept.readAgain()));
+      const read = await Promise.all(pairings.map((stored) => stored.readAgain()));
       if (read.includes(false)) continue;
       const { answer, change, told } = decide();
       if (change === null) return answer;
@@ -223,13 +229,15 @@ export class Pairings implements Admissions {
     return null;
   }
 
-  #of(type: string): KeptPairings {
-    const kept = this.#kept.get(type);
-    if (kept === undefined) throw new Error(`${type} is no messenger`);
-    return kept;
+  #of(type: string): StoredPairings {
+    const stored = this.#stored.get(type);
+    if (stored === undefined) throw new Error(`${type} is no messenger`);
+    return stored;
   }
 
-  /** Bytes past the last whole round of the alphabet are thrown away: codes are equally likely. */
+  /**
+   * Bytes past the last whole round of the alphabet are dropped, so all codes are equally likely.
+   */
   #code(): string {
     const fair = 256 - (256 % alphabet.length);
     const bytes = new Uint8Array(codeLength * 2);
@@ -245,7 +253,7 @@ export class Pairings implements Admissions {
 }
 
 /**
- * The same list, read where somebody else keeps it.
+ * The same list, read from the ledger when another process keeps the pairings.
  * @param now milliseconds since 1970
  */
 export async function listPairings(
@@ -259,44 +267,47 @@ export async function listPairings(
   return rows;
 }
 
-/** What an operator's word and time make of the pairings that are kept. */
-function admitting(kept: KeptPairings, one: Admitted): Change {
-  const { admitted, asking, unwelcomed = [] } = kept.state;
+/** The changes that an operator's decisions make to the pairings. */
+function admitChange(stored: StoredPairings, one: Admitted): Change {
+  const { admitted, asking, unwelcomed = [] } = stored.state;
   const state = {
     admitted: [...admitted, one],
-    asking: silenced(asking, one.sender),
+    asking: withoutCodeOf(asking, one.sender),
     unwelcomed: [...unwelcomed, one.sender],
   };
-  return kept.become(state, (later) => {
+  return stored.replaceState(state, (later) => {
     const others = later.admitted.filter((other) => other !== one);
-    return { ...welcomed(later, one.sender), admitted: others };
+    return { ...withoutUnwelcomed(later, one.sender), admitted: others };
   });
 }
 
-function welcoming(kept: KeptPairings, sender: string): Change {
-  return kept.become(welcomed(kept.state, sender), (later) => {
+function welcomeChange(stored: StoredPairings, sender: string): Change {
+  return stored.replaceState(withoutUnwelcomed(stored.state, sender), (later) => {
     return { ...later, unwelcomed: [...(later.unwelcomed ?? []), sender] };
   });
 }
 
-/** Nobody is left to be told: the field goes. */
-function welcomed({ unwelcomed = [], ...state }: PairingState, sender: string): PairingState {
-  const left = unwelcomed.filter((one) => one !== sender);
-  return left.length === 0 ? state : { ...state, unwelcomed: left };
+/** Without the field when nobody is left to be told. */
+function withoutUnwelcomed(
+  { unwelcomed = [], ...state }: PairingState,
+  sender: string,
+): PairingState {
+  const remaining = unwelcomed.filter((one) => one !== sender);
+  return remaining.length === 0 ? state : { ...state, unwelcomed: remaining };
 }
 
-function removing(kept: KeptPairings, sender: string): Change {
-  const { admitted, asking } = kept.state;
+function removeChange(stored: StoredPairings, sender: string): Change {
+  const { admitted, asking } = stored.state;
   const removed = admitted.filter((one) => one.sender === sender);
-  const left = admitted.filter((one) => one.sender !== sender);
-  const state = { admitted: left, asking: silenced(asking, sender) };
-  return kept.become({ ...welcomed(kept.state, sender), ...state }, (later) => {
+  const remaining = admitted.filter((one) => one.sender !== sender);
+  const state = { admitted: remaining, asking: withoutCodeOf(asking, sender) };
+  return stored.replaceState({ ...withoutUnwelcomed(stored.state, sender), ...state }, (later) => {
     return { ...later, admitted: [...removed, ...later.admitted] };
   });
 }
 
 function rowsOf(channel: string, { admitted, asking }: PairingState, now: number): Pairing[] {
-  const waiting = asking.filter((one) => counts(one, now));
+  const waiting = asking.filter((one) => isValidCode(one, now));
   return [
     ...admitted.map((one): Pairing => ({ channel, ...one, state: 'admitted' })),
     ...waiting.map(({ sender, name, until }): Pairing => {
@@ -306,22 +317,24 @@ function rowsOf(channel: string, { admitted, asking }: PairingState, now: number
 }
 
 const codeMs = hourMs;
-/** Clocks that follow one another differ by less than this. */
+/** Clocks of instances differ by less than this. */
 const skewMsMax = 60_000;
 
-function counts(one: PendingCode, now: number): boolean {
+function isValidCode(one: PendingCode, now: number): boolean {
   return one.code !== null && isRecent(one, now);
 }
 
-/** Within the hour. One of a clock that was ahead is none: its sender would get no other. */
+/**
+ * Within the hour. An entry from a clock that was ahead does not count: it would block its sender.
+ */
 function isRecent({ until }: PendingCode, now: number): boolean {
   return until > now && until <= now + codeMs + skewMsMax;
 }
 
-function silenced(asking: readonly PendingCode[], sender: string): readonly PendingCode[] {
-  return asking.map((one) => (one.sender === sender ? silent(one) : one));
+function withoutCodeOf(asking: readonly PendingCode[], sender: string): readonly PendingCode[] {
+  return asking.map((one) => (one.sender === sender ? withoutCode(one) : one));
 }
 
-function silent(one: PendingCode): PendingCode {
+function withoutCode(one: PendingCode): PendingCode {
   return { ...one, name: null, code: null };
 }

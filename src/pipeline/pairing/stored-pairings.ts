@@ -1,10 +1,10 @@
 /**
- * What is kept of one messenger's pairings: a cursor in the ledger, and in memory what that cursor
- * will hold once all that was asked for is written.
+ * The pairings of one messenger: a cursor in the ledger, and a copy in memory. The copy holds the
+ * cursor's value as it will be after all requested writes.
  *
- * Others may move the cursor as well. So each move says what it expects there, and the ledger
- * refuses it where somebody was quicker. What is in memory is doubted from then on, and is read
- * again before its next use: known → doubted → known.
+ * Others may move the cursor as well. So each move names the value that it expects, and the ledger
+ * refuses the move if somebody was quicker. After that the copy may be stale, and is read again
+ * before its next use: known → stale → known.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { CursorMove, Ledger } from '../../ledger/ledger.ts';
@@ -17,7 +17,10 @@ export type Admitted = {
   readonly at: number;
 };
 
-/** `code` is null once it is used, taken back or gave way; its sender gets none before `until`. */
+/**
+ * `code` is null once it is used, taken back or displaced; its sender gets no new one before
+ * `until`.
+ */
 export type PendingCode = {
   readonly sender: string;
   readonly name: string | null;
@@ -28,28 +31,28 @@ export type PendingCode = {
 export type PairingState = {
   readonly admitted: readonly Admitted[];
   readonly asking: readonly PendingCode[];
-  /** Who was admitted and is to be told so; absent: nobody. */
+  /** Admitted people who have not been told yet; absent: nobody. */
   readonly unwelcomed?: readonly string[];
 };
 
-/** The move of a cursor that is kept in memory as well: it always says what it expects. */
+/** The move of a cursor that is also kept in memory: it always names the expected value. */
 export type ExpectingMove = Required<CursorMove>;
 
-/** A change that is in memory already. */
+/** A change that is already made in memory. */
 export type Change = {
   readonly move: ExpectingMove;
-  /** To be called when the ledger refused the move. Of several, the last one goes first. */
+  /** Call it when the ledger refused the move. Of several changes, undo the last one first. */
   readonly undo: () => void;
 };
 
-export class KeptPairings {
+export class StoredPairings {
   readonly #ledger: Pick<Ledger, 'cursor'>;
   readonly #type: string;
   #state: PairingState | null = null;
-  /** Where the cursor stands once all that was asked for is written, by what is known here. */
+  /** The cursor's value after all requested writes, as far as this process knows. */
   #expected: string | null = null;
-  #doubted = false;
-  /** Counts what was changed here, and each doubt. */
+  #isStale = false;
+  /** Counts the changes made here, and each call of `doubt`. */
   #changes = 0;
   #reading: Promise<boolean> | null = null;
 
@@ -63,32 +66,34 @@ export class KeptPairings {
     return this.#state;
   }
 
-  /** Reads it, unless it is known. Rejects where it was never read, and cannot be. */
+  /**
+   * Reads the pairings unless they are known. Rejects if they were never read and cannot be read.
+   */
   async load(): Promise<void> {
     if (this.#state === null) await this.#read();
-    if (this.#doubted) await this.readAgain();
+    if (this.#isStale) await this.readAgain();
   }
 
-  /** What is in memory, or is being read, may be outdated. */
-  doubt(): void {
-    this.#doubted = true;
+  /** The copy in memory, or the one being read, may be stale. */
+  invalidate(): void {
+    this.#isStale = true;
     this.#changes++;
   }
 
   /**
-   * Reads it, whatever is known. Those who ask at the same time share one reading.
-   * @returns false where what is in memory may be outdated: it cannot be read, or was changed here
-   *   meanwhile, so that what was read may be older
+   * Reads the pairings again. Simultaneous callers share one read.
+   * @returns false: the copy in memory may be stale, because the read failed, or because a change
+   *   here during the read may be newer
    */
   readAgain(): Promise<boolean> {
     return this.#read().catch(() => false);
   }
 
   /**
-   * The state that comes after this one, in memory at once.
-   * @param without takes this change, and no other, out of a state
+   * Replaces the state, in memory at once.
+   * @param without removes this change, and no other, from a state
    */
-  become(state: PairingState, without: (state: PairingState) => PairingState): Change {
+  replaceState(state: PairingState, without: (state: PairingState) => PairingState): Change {
     const [before, expected] = [this.state, this.#expected];
     const value = JSON.stringify(state);
     this.#set(state, value);
@@ -96,7 +101,7 @@ export class KeptPairings {
       const now = this.state;
       const isLast = this.#expected === value;
       this.#set(now === state ? before : without(now), isLast ? expected : this.#expected);
-      this.doubt();
+      this.invalidate();
     };
     return {
       move: { channel: this.#type as ChannelKey, name: cursorName, value, expected },
@@ -111,26 +116,26 @@ export class KeptPairings {
   }
 
   #read(): Promise<boolean> {
-    this.#reading ??= this.#readNow().finally(() => (this.#reading = null));
+    this.#reading ??= this.#readCursor().finally(() => (this.#reading = null));
     return this.#reading;
   }
 
-  async #readNow(): Promise<boolean> {
+  async #readCursor(): Promise<boolean> {
     const changes = this.#changes;
-    const kept = await readCursor(this.#ledger, this.#type);
+    const stored = await readCursor(this.#ledger, this.#type);
     if (this.#changes !== changes) {
-      // At the first reading it is better than nothing, and stays in doubt.
-      if (this.#state === null) this.#set(stateOf(kept), kept);
+      // For a first read this is better than nothing, and stays marked as stale.
+      if (this.#state === null) this.#set(stateOf(stored), stored);
       return false;
     }
-    const isKnown = this.#state !== null && !this.#doubted && kept === this.#expected;
-    if (!isKnown) this.#set(stateOf(kept), kept);
-    this.#doubted = false;
+    const isKnown = this.#state !== null && !this.#isStale && stored === this.#expected;
+    if (!isKnown) this.#set(stateOf(stored), stored);
+    this.#isStale = false;
     return true;
   }
 }
 
-/** The same, where somebody else keeps it. */
+/** Reads the pairings that another process keeps in memory. */
 export async function readPairings(
   ledger: Pick<Ledger, 'cursor'>,
   type: string,
@@ -142,6 +147,6 @@ function readCursor(ledger: Pick<Ledger, 'cursor'>, type: string): Promise<strin
   return ledger.cursor(type as ChannelKey, cursorName);
 }
 
-function stateOf(kept: string | null): PairingState {
-  return kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as PairingState);
+function stateOf(stored: string | null): PairingState {
+  return stored === null ? { admitted: [], asking: [] } : (JSON.parse(stored) as PairingState);
 }

@@ -1,4 +1,7 @@
-/** What an answer by hand leaves: a turn with its question's stamp, and a trace that says who. */
+/**
+ * An operator's answer leaves a turn with its question's label, and a trace that names the
+ * operator.
+ */
 import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +20,7 @@ import type { ActiveRoute } from '../deps.ts';
 
 const where = { channel: 'webhook' as ChannelKey, conversation: 'c1' as ConversationId };
 
-/** @returns what an answer to both messages changes */
+/** @returns the effects of an answer to both messages */
 async function answered(asked: Sensitivity, more: Partial<TakeoverMessage> = {}, preview?: string) {
   const { now, steady } = takeoverClock();
   const ids = createIdSource(now, (bytes) => crypto.getRandomValues(bytes));

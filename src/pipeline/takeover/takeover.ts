@@ -1,4 +1,7 @@
-/** A turn that an operator answers: it changes what any turn does, and no model is asked. */
+/**
+ * A turn that an operator answers: it changes everything that any turn changes, and no model is
+ * asked.
+ */
 import type { ApprovalId } from '../../domain/approval.ts';
 import { strictest } from '../../domain/sensitivity.ts';
 import type { ConversationKey } from '../../domain/story.ts';
@@ -6,14 +9,14 @@ import type { MessageId } from '../../domain/ids.ts';
 import type { OperatorAnswer } from '../../domain/takeover.ts';
 import type { TakeoverMessage, Effects } from '../../ledger/ledger.ts';
 import { commandsOn } from '../commands.ts';
-import { bareContext, effectsOf } from '../effects.ts';
+import { emptyContext, effectsOf } from '../effects.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { decideSession, traceSession } from '../sessions.ts';
-import { openIn } from '../approvals/decide.ts';
+import { openApprovalsIn } from '../approvals/decide.ts';
 
 export type HandWritten = {
   readonly text: string;
-  /** The last of the messages that it answers; null: the oldest that waits. */
+  /** The last of the messages that it answers; null: the oldest waiting message. */
   readonly upTo: string | null;
 };
 
@@ -21,8 +24,9 @@ export type HandWritten = {
 export type TakeoverResult = OperatorAnswer | { readonly kind: 'not_served' };
 
 /**
- * The reply goes out as any other; the messages before the named one have none of their own.
- * @param route undefined: the conversation's channel is not served
+ * Answers the messages up to `upTo` with one reply, which goes out like any other. The messages
+ * before that one get no reply of their own.
+ * @param route undefined: no route serves the conversation's channel
  */
 export async function answerAsOperator(
   deps: Deps,
@@ -31,28 +35,30 @@ export async function answerAsOperator(
   { text, upTo }: HandWritten,
 ): Promise<TakeoverResult> {
   if (route === undefined) return { kind: 'not_served' };
-  const ended: TakeoverMessage[] = [];
-  const open = await openIn(deps.ledger, where, deps.now());
-  const answered = await deps.ledger.byHand.answer(where, upTo, (one, isLast) => {
-    ended.push(one);
-    const shown = ended.findLast(({ message }) => message.preview !== undefined);
+  const answeredMessages: TakeoverMessage[] = [];
+  const open = await openApprovalsIn(deps.ledger, where, deps.now());
+  const result = await deps.ledger.byHand.answer(where, upTo, (one, isLast) => {
+    answeredMessages.push(one);
+    const lastShown = answeredMessages.findLast(({ message }) => message.preview !== undefined);
     const effects = isLast
-      ? lastEffects(deps, route, one, text, shown?.message.preview)
-      : passedOver(deps, route, one, upTo);
-    return asOwn(one, open, effects);
+      ? lastEffects(deps, route, one, text, lastShown?.message.preview)
+      : earlierEffects(deps, route, one, upTo);
+    return withoutOwnMessage(one, open, effects);
   });
-  if (answered.kind !== 'answered') return answered;
-  for (const { message } of ended) {
+  if (result.kind !== 'answered') return result;
+  for (const { message } of answeredMessages) {
     const { channel, id, acceptedAt } = message;
     const ms = Math.max(0, deps.now() - acceptedAt);
     deps.events.answeredByOperator({ channel, id, brain: route.brain.name, ms });
   }
-  return answered;
+  return result;
 }
 
 /**
- * It is remembered as it was said: what was a command is answered by a person this time.
- * @param shownAs what shows the beginning of a reply to one of the messages; absent: nothing
+ * The effects of the message that gets the reply. A person answers it, so even a command is
+ * remembered as text.
+ * @param shownAs the platform's message that shows the beginning of a reply to one of the messages;
+ *   absent: none
  */
 function lastEffects(
   deps: Deps,
@@ -64,11 +70,11 @@ function lastEffects(
   const { message, memory, poison } = one;
   const now = deps.now();
   const { move } = decideSession(message, memory, commandsOn(deps, route, message));
-  const decision = { move, act: { kind: 'think', text: message.text } } as const;
-  const seen = move === null ? memory.turns : [];
-  // An operator has the conversation before them: what they write may hold what was private in it.
-  const labels = seen.map(({ sensitivity }) => sensitivity);
-  const turnContext = bareContext(
+  const decision = { move, intent: { kind: 'think', text: message.text } } as const;
+  const visibleTurns = move === null ? memory.turns : [];
+  // The operator sees the whole conversation, so the answer may repeat private text.
+  const labels = visibleTurns.map(({ sensitivity }) => sensitivity);
+  const turnContext = emptyContext(
     strictest(message.sensitivity, route.brain.sensitivity, ...labels),
     [
       ...(route.session === null ? [] : [traceSession(memory, decision)]),
@@ -82,12 +88,12 @@ function lastEffects(
     turnContext: { ...turnContext, shownAs },
   };
   const effects = effectsOf(deps, route, one, { kind: 'by_hand', text }, timeline);
-  // A message that ends the process is kept from later turns: it would end the process there, too.
+  // Later turns do not see a message that ends the process: it would end the process there, too.
   return poison ? { ...effects, turn: null } : effects;
 }
 
-/** Where svc's own message is answered, nobody said anything, and no call runs after it. */
-function asOwn(
+/** For svc's own message: no person wrote it, and no call runs after it. */
+function withoutOwnMessage(
   { message: { approval, welcome } }: TakeoverMessage,
   open: ReadonlySet<ApprovalId>,
   effects: Effects,
@@ -99,8 +105,11 @@ function asOwn(
   return { ...effects, turn: turn?.reply == null ? null : turn, ...settled };
 }
 
-/** The message is remembered, with a reply only where the answer stands. */
-function passedOver(
+/**
+ * The effects of an earlier message: it is remembered without a reply, and its trace names the
+ * message that has the reply.
+ */
+function earlierEffects(
   deps: Deps,
   route: ActiveRoute,
   one: TakeoverMessage,

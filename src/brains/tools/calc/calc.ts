@@ -1,4 +1,7 @@
-/** Works out one arithmetic expression: exactly where it can, always in bounded time. */
+/**
+ * The tool `calc`: evaluates one arithmetic expression, exactly where it can, always in bounded
+ * time.
+ */
 import { oneText, textIn, type Tool } from '../tool.ts';
 
 const description =

@@ -1,4 +1,4 @@
-/** Calc against references, and against those who mean harm. */
+/** Calc compared with references, and with hostile input. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Decimal } from 'decimal.js';
@@ -61,7 +61,7 @@ test('a quotient is right to its fifteenth digit', () => {
   const divisor = big.filter((value) => value !== 0n);
   const all = fc.property(big, divisor, (a, b) => {
     const [top, bottom] = fractionOf(valueOf(`${signed(a)} / ${signed(b)}`));
-    // |told − a/b| is at most half of the fifteenth digit.
+    // |printed − a/b| is at most half of the fifteenth digit.
     const off = absolute(top * b - a * bottom) * 2n * 10n ** 14n;
     assert.ok(off <= absolute(a * bottom), `${a} / ${b}`);
   });
@@ -70,7 +70,7 @@ test('a quotient is right to its fifteenth digit', () => {
 
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value);
 
-/** What a text of calc says, as a fraction. */
+/** The value of calc's text, as a fraction. */
 function fractionOf(text: string): readonly [bigint, bigint] {
   const [, whole = '', behind = '', exponent = '0'] =
     /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(text) ?? [];
@@ -79,7 +79,7 @@ function fractionOf(text: string): readonly [bigint, bigint] {
   return scale < 0 ? [digits * 10n ** BigInt(-scale), 1n] : [digits, 10n ** BigInt(scale)];
 }
 
-/** Multiples of 2^-16: a text of sixteen digits behind the point is exactly the double. */
+/** Multiples of 2^-16: a text with sixteen digits behind the point is exactly the double. */
 const between = (min: number, max: number): fc.Arbitrary<number> =>
   fc.integer({ min: min * 2 ** 16, max: max * 2 ** 16 }).map((whole) => whole / 2 ** 16);
 const exactly = (x: number): string => `(${x.toFixed(16)})`;
@@ -88,7 +88,7 @@ const unit = between(-1, 1);
 const positive = between(0, 10_000).filter((x) => x > 0);
 const small = between(-20, 20);
 
-/** By the name of a function, where it is asked and what Math says. */
+/** By name of a function: its arguments, and the result of Math. */
 const references = {
   sqrt: [positive, Math.sqrt],
   cbrt: [anyReal, Math.cbrt],
@@ -112,10 +112,10 @@ const references = {
 for (const [name, [domain, reference]] of Object.entries(references)) {
   test(`${name} is what Math says, as far as doubles go`, () => {
     const all = fc.property(domain, (x) => {
-      const told = Number(valueOf(`${name}(${exactly(x)})`));
+      const printed = Number(valueOf(`${name}(${exactly(x)})`));
       const expected = reference(x);
-      const off = Math.abs(told - expected) / Math.max(Math.abs(expected), 1e-3);
-      assert.ok(off < 1e-11, `${name}(${x}) is ${expected}, not ${told}`);
+      const off = Math.abs(printed - expected) / Math.max(Math.abs(expected), 1e-3);
+      assert.ok(off < 1e-11, `${name}(${x}) is ${expected}, not ${printed}`);
     });
     fc.assert(all, { ...settings, numRuns: 40 });
   });
@@ -124,13 +124,13 @@ for (const [name, [domain, reference]] of Object.entries(references)) {
 test('angles and powers of two numbers are what Math says, as far as doubles go', () => {
   const all = fc.property(small, small, positive, (a, b, c) => {
     const expected = { atan2: Math.atan2(a, b), hypot: Math.hypot(a, b), '^': c ** (a / 10) };
-    const told = {
+    const printed = {
       atan2: valueOf(`atan2(${exactly(a)}, ${exactly(b)})`),
       hypot: valueOf(`hypot(${exactly(a)}, ${exactly(b)})`),
       '^': valueOf(`${exactly(c)} ^ (${exactly(a)} / 10)`),
     };
     for (const name of ['atan2', 'hypot', '^'] as const) {
-      const off = Math.abs(Number(told[name]) - expected[name]);
+      const off = Math.abs(Number(printed[name]) - expected[name]);
       assert.ok(off <= 1e-11 * Math.abs(expected[name]) + 1e-300, `${name} of ${a}, ${b}, ${c}`);
     }
   });
@@ -146,8 +146,8 @@ test('inverse angles have the digits that the library finds on its longer way', 
       ['acos', sine],
       ['atan', slope],
     ] as const) {
-      const told = places(valueOf(`${name}(${x})`));
-      assert.equal(told, places(new Reference(String(x))[name]().toString()), `${name}(${x})`);
+      const printed = places(valueOf(`${name}(${x})`));
+      assert.equal(printed, places(new Reference(String(x))[name]().toString()), `${name}(${x})`);
     }
   });
   fc.assert(all, { ...settings, numRuns: 20 });
@@ -181,8 +181,11 @@ test('operators in a row bind as in JavaScript', () => {
   const more = fc.array(fc.tuple(operator, fc.integer({ min: 1, max: 9 })), { maxLength: 20 });
   const all = fc.property(fc.integer({ min: 1, max: 9 }), more, (first, rest) => {
     const text = first + rest.map(([sign, value]) => `${sign}${value}`).join('');
-    const told = Number(valueOf(text));
-    assert.ok(Math.abs(told - byHand(first, rest)) <= 1e-9 * Math.max(1, Math.abs(told)), text);
+    const printed = Number(valueOf(text));
+    assert.ok(
+      Math.abs(printed - byHand(first, rest)) <= 1e-9 * Math.max(1, Math.abs(printed)),
+      text,
+    );
   });
   fc.assert(all, settings);
 });

@@ -1,10 +1,10 @@
 /**
- * Works out one expression while it is read, by Pratt's method (top down operator precedence,
+ * Evaluates one expression while reading it, by Pratt's method (top down operator precedence,
  * 1973): every operator binds with a power of its own. From loose to tight: + and −; *, / and %;
  * the sign before; ^, to the right; percent behind. So −2^2 is −4, and 2^−1 is a half.
  *
  * A `%` before a number, a name or a parenthesis is the remainder; anywhere else it is per cent.
- * Time is bounded by the length of the text: no loop depends on a value.
+ * The length of the text bounds the time: no loop depends on a value.
  */
 import {
   add,
@@ -17,7 +17,7 @@ import {
   negate,
   power,
   remainder,
-  tell,
+  format,
   compare,
   isNoise,
   Near,
@@ -35,7 +35,7 @@ import type { Decimal } from 'decimal.js';
 
 // The functions and constants of calc.
 
-/** A number, or what is wrong with the arguments. */
+/** A number, or a sentence about what is wrong with the arguments. */
 type Applied = Num | string;
 
 type Callable = {
@@ -63,65 +63,65 @@ const constants: ReadonlyMap<string, Num> = new Map([
 ]);
 
 const functions: ReadonlyMap<string, Callable> = new Map([
-  real('cbrt', (x) => x.cbrt()),
-  real('atan', (x) => angleOf(x, new Near(1))),
-  real('sinh', hyperbolicSine),
-  real('cosh', (x) => x.exp().plus(x.negated().exp()).div(2)),
-  real('tanh', hyperbolicTangent),
-  own('asin', 1, 1, ([x]) => ofUnit(x!, (sine, cosine) => angleOf(sine, cosine))),
-  own('acos', 1, 1, ([x]) => ofUnit(x!, (cosine, sine) => angleOf(sine, cosine))),
-  own('ln', 1, 1, ([x]) => naturalLogarithm(x!)),
-  own('log2', 1, 1, ([x]) => divide(naturalLogarithm(x!), lnOf2)),
-  own('log10', 1, 1, ([x]) => divide(naturalLogarithm(x!), lnOf10)),
-  own('exp', 1, 1, exponential),
-  own('sin', 1, 1, ([x]) => ofAngle(x!, (angle) => angle.sin())),
-  own('cos', 1, 1, ([x]) => ofAngle(x!, (angle) => angle.cos())),
-  own('tan', 1, 1, tangent),
-  own('radians', 1, 1, ([x]) => multiply(divide(x!, degreesOfHalfTurn), halfTurn)),
-  own('degrees', 1, 1, ([x]) => multiply(divide(x!, halfTurn), degreesOfHalfTurn)),
-  own('atan2', 2, 2, ([y, x]) => near(angleOf(y!.value, x!.value))),
-  own('hypot', 1, argumentsMax, (all) => near(Near.hypot(...all.map(({ value }) => value)))),
-  own('sqrt', 1, 1, ([x]) => squareRoot(x!)),
-  own('log', 1, 2, logarithm),
-  own('abs', 1, 1, ([x]) => (compare(x!, exact(0)) < 0 ? negate(x!) : x!)),
-  own('sign', 1, 1, ([x]) => exact(compare(x!, exact(0)))),
-  own('floor', 1, 1, ([x]) => whole(x!, 'floor')),
-  own('ceil', 1, 1, ([x]) => whole(x!, 'ceil')),
-  own('trunc', 1, 1, ([x]) => whole(x!, 'trunc')),
-  own('round', 1, 2, rounded),
-  own('min', 1, argumentsMax, (all) => all.reduce((a, b) => (compare(b, a) < 0 ? b : a))),
-  own('max', 1, argumentsMax, (all) => all.reduce((a, b) => (compare(b, a) > 0 ? b : a))),
-  own('mod', 2, 2, modulo),
-  own('factorial', 1, 1, factorial),
+  realFunction('cbrt', (x) => x.cbrt()),
+  realFunction('atan', (x) => angleOf(x, new Near(1))),
+  realFunction('sinh', hyperbolicSine),
+  realFunction('cosh', (x) => x.exp().plus(x.negated().exp()).div(2)),
+  realFunction('tanh', hyperbolicTangent),
+  callable('asin', 1, 1, ([x]) => ofUnit(x!, (sine, cosine) => angleOf(sine, cosine))),
+  callable('acos', 1, 1, ([x]) => ofUnit(x!, (cosine, sine) => angleOf(sine, cosine))),
+  callable('ln', 1, 1, ([x]) => naturalLogarithm(x!)),
+  callable('log2', 1, 1, ([x]) => divide(naturalLogarithm(x!), lnOf2)),
+  callable('log10', 1, 1, ([x]) => divide(naturalLogarithm(x!), lnOf10)),
+  callable('exp', 1, 1, exponential),
+  callable('sin', 1, 1, ([x]) => ofAngle(x!, (angle) => angle.sin())),
+  callable('cos', 1, 1, ([x]) => ofAngle(x!, (angle) => angle.cos())),
+  callable('tan', 1, 1, tangent),
+  callable('radians', 1, 1, ([x]) => multiply(divide(x!, degreesOfHalfTurn), halfTurn)),
+  callable('degrees', 1, 1, ([x]) => multiply(divide(x!, halfTurn), degreesOfHalfTurn)),
+  callable('atan2', 2, 2, ([y, x]) => near(angleOf(y!.value, x!.value))),
+  callable('hypot', 1, argumentsMax, (all) => near(Near.hypot(...all.map(({ value }) => value)))),
+  callable('sqrt', 1, 1, ([x]) => squareRoot(x!)),
+  callable('log', 1, 2, logarithm),
+  callable('abs', 1, 1, ([x]) => (compare(x!, exact(0)) < 0 ? negate(x!) : x!)),
+  callable('sign', 1, 1, ([x]) => exact(compare(x!, exact(0)))),
+  callable('floor', 1, 1, ([x]) => whole(x!, 'floor')),
+  callable('ceil', 1, 1, ([x]) => whole(x!, 'ceil')),
+  callable('trunc', 1, 1, ([x]) => whole(x!, 'trunc')),
+  callable('round', 1, 2, rounded),
+  callable('min', 1, argumentsMax, (all) => all.reduce((a, b) => (compare(b, a) < 0 ? b : a))),
+  callable('max', 1, argumentsMax, (all) => all.reduce((a, b) => (compare(b, a) > 0 ? b : a))),
+  callable('mod', 2, 2, modulo),
+  callable('factorial', 1, 1, factorial),
 ]);
 
 type Entry = readonly [string, Callable];
 
-function own(name: string, least: number, most: number, apply: Callable['apply']): Entry {
+function callable(name: string, least: number, most: number, apply: Callable['apply']): Entry {
   return [name, { least, most, apply }];
 }
 
-function real(name: string, apply: (x: Decimal) => Decimal): Entry {
-  return own(name, 1, 1, ([x]) => near(apply(near(x!.value).value)));
+function realFunction(name: string, apply: (x: Decimal) => Decimal): Entry {
+  return callable(name, 1, 1, ([x]) => near(apply(near(x!.value).value)));
 }
 
 function exponential([x]: readonly Num[]): Applied {
-  const raised = new Near(x!.value).exp();
-  return raised.isZero() ? tooNearZero : near(raised);
+  const value = new Near(x!.value).exp();
+  return value.isZero() ? tooNearZero : near(value);
 }
 
-/** The library's own function takes for ever where the argument is large. */
+/** The library's own function never ends for a large argument. */
 function hyperbolicSine(x: Decimal): Decimal {
   return x.abs().lt(1) ? x.sinh() : x.exp().minus(x.negated().exp()).div(2);
 }
 
 function hyperbolicTangent(x: Decimal): Decimal {
   if (x.abs().lt(1)) return x.tanh();
-  const far = new Near(1).minus(new Near(2).div(x.abs().times(2).exp().plus(1)));
-  return x.isNegative() ? far.negated() : far;
+  const result = new Near(1).minus(new Near(2).div(x.abs().times(2).exp().plus(1)));
+  return x.isNegative() ? result.negated() : result;
 }
 
-/** A value that differs from 1 only in digits that are not true is taken for 1. */
+/** A value that differs from 1 only in untrue digits counts as 1. */
 function ofUnit(
   { value, exact: isExact }: Num,
   apply: (x: Decimal, other: Decimal) => Decimal,
@@ -135,12 +135,13 @@ function ofUnit(
 
 /**
  * The angle of a point, in (−π, π]. The library's own function takes three times as long. A double
- * misses the angle by some 1e-16. What is missing equals its own tangent, but for its third power.
+ * misses the angle by some 1e-16. The missing part equals its own tangent, except for its third
+ * power.
  */
 function angleOf(y: Decimal, x: Decimal): Decimal {
   const scale = `1e${-Math.max(x.isZero() ? y.e : x.e, y.isZero() ? x.e : y.e)}`;
   const [top, right] = [new Near(y).times(scale), new Near(x).times(scale)];
-  // A zero below zero would be another angle.
+  // A negative zero would be another angle.
   const height = top.isZero() ? 0 : top.toNumber();
   const guess = new Near(Math.atan2(height, right.toNumber()));
   const [sine, cosine] = [guess.sin(), guess.cos()];
@@ -150,14 +151,14 @@ function angleOf(y: Decimal, x: Decimal): Decimal {
 }
 
 function naturalLogarithm({ value, exact: isExact }: Num): Num {
-  const found = new Near(value).ln();
-  return isExact ? near(found) : withoutNoise(found, 0);
+  const result = new Near(value).ln();
+  return isExact ? near(result) : withoutNoise(result, 0);
 }
 
 function ofAngle(x: Num, apply: (angle: Decimal) => Decimal): Applied {
   if (x.value.e > angleExponentMax) return tooLarge;
-  const found = apply(near(x.value).value);
-  return x.exact ? near(found) : withoutNoise(found, x.value.e);
+  const result = apply(near(x.value).value);
+  return x.exact ? near(result) : withoutNoise(result, x.value.e);
 }
 
 function tangent([x]: readonly Num[]): Applied {
@@ -167,7 +168,7 @@ function tangent([x]: readonly Num[]): Applied {
   return divide(sine, cosine);
 }
 
-/** To one reader log is to the base 10, to another to the base e: it is never guessed. */
+/** Some readers take log as base 10, others as base e: calc never guesses. */
 function logarithm([x, base]: readonly Num[]): Applied {
   if (base === undefined) return 'log(x) can be read in two ways: write ln(x) or log10(x).';
   return divide(naturalLogarithm(x!), naturalLogarithm(base));
@@ -182,10 +183,10 @@ function rounded([x, digits]: readonly Num[]): Applied {
 /** With the sign of the divisor, as a clock counts. */
 function modulo([a, b]: readonly Num[]): Applied {
   if (isZero(b!)) return 'it divides by zero.';
-  const left = remainder(a!, b!);
-  if (typeof left === 'string') return left;
-  const crosses = !isZero(left) && left.value.isNegative() !== b!.value.isNegative();
-  return crosses ? add(left, b!) : left;
+  const rest = remainder(a!, b!);
+  if (typeof rest === 'string') return rest;
+  const crosses = !isZero(rest) && rest.value.isNegative() !== b!.value.isNegative();
+  return crosses ? add(rest, b!) : rest;
 }
 
 function factorial([x]: readonly Num[]): Applied {
@@ -196,7 +197,7 @@ function factorial([x]: readonly Num[]): Applied {
   return product;
 }
 
-/** The words of an expression. `end` stands behind the last one, once. */
+/** The tokens of an expression. `end` stands once, behind the last one. */
 type Token = {
   readonly kind: 'number' | 'name' | 'symbol' | 'end';
   readonly text: string;
@@ -211,8 +212,8 @@ const lengthMax = 256;
 const number = String.raw`(?<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`;
 const tokensName = String.raw`(?<name>\p{L}[\p{L}\d_]*)`;
 const tokensSymbol = String.raw`(?<symbol>\*\*|[\-+*\/%^\(\),×·÷−])`;
-/** Signs that people write, and what they mean. */
-const meanings: Readonly<Record<string, string>> = {
+/** Signs that people write, and their meaning. */
+const operatorOfSign: Readonly<Record<string, string>> = {
   '**': '^',
   '×': '*',
   '·': '*',
@@ -234,7 +235,7 @@ function tokensOf(expression: string): Tokens {
     const { number: digits, name: letters, symbol: sign } = groups;
     if (digits !== undefined) tokens.push({ kind: 'number', text: digits });
     else if (letters !== undefined) tokens.push({ kind: 'name', text: letters.toLowerCase() });
-    else tokens.push({ kind: 'symbol', text: meanings[sign!] ?? sign! });
+    else tokens.push({ kind: 'symbol', text: operatorOfSign[sign!] ?? sign! });
   }
   return { kind: 'tokens', tokens: [...tokens, { kind: 'end', text: '' }] };
 }
@@ -253,7 +254,7 @@ const signPower = 30;
 const hundred = exact(100);
 const zero = exact(0);
 
-/** How tightly an operator between two operands binds, and how tightly what is on its right. */
+/** How tightly an operator between two operands binds on its left, and on its right. */
 const infix: ReadonlyMap<string, readonly [left: number, right: number]> = new Map([
   ['+', [10, 11]],
   ['-', [10, 11]],
@@ -274,7 +275,7 @@ class Evaluation {
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
-  /** The first thing that went wrong: after it nothing is read any more. */
+  /** The first fault: after it no more tokens are read. */
   #fault: string | null = null;
 
   constructor(tokens: readonly Token[]) {
@@ -286,7 +287,7 @@ class Evaluation {
     const next = this.#next;
     if (next.kind !== 'end') this.#missing('an operator');
     if (this.#fault !== null) return { kind: 'fault', text: this.#fault };
-    return { kind: 'value', text: tell(value) };
+    return { kind: 'value', text: format(value) };
   }
 
   get #next(): Token {
@@ -300,9 +301,9 @@ class Evaluation {
   }
 
   #takes(symbol: string): boolean {
-    const found = this.#next.kind === 'symbol' && this.#next.text === symbol;
-    if (found) this.#at++;
-    return found;
+    const isNext = this.#next.kind === 'symbol' && this.#next.text === symbol;
+    if (isNext) this.#at++;
+    return isNext;
   }
 
   #fail(text: string): Num {
@@ -310,7 +311,7 @@ class Evaluation {
     return zero;
   }
 
-  /** @param least operators that bind looser are left to the caller */
+  /** @param least the caller handles operators that bind looser */
   #expression(least: number): Num {
     if (this.#depth === depthMax) return this.#fail(`it is nested deeper than ${depthMax}.`);
     this.#depth++;
@@ -333,14 +334,14 @@ class Evaluation {
 
   #operand(): Num {
     const token = this.#take();
-    if (token.kind === 'number') return this.#sound(literal(token.text));
+    if (token.kind === 'number') return this.#checked(literal(token.text));
     if (token.kind === 'name') return this.#named(token.text);
     if (token.kind === 'symbol') {
       if (token.text === '-') return negate(this.#expression(signPower));
       if (token.text === '+') return this.#expression(signPower);
-      if (token.text === '(') return this.#closed(this.#expression(0));
+      if (token.text === '(') return this.#closeParenthesis(this.#expression(0));
     }
-    return this.#fail(`a number is missing before ${shown(token)}.`);
+    return this.#fail(`a number is missing before ${describeToken(token)}.`);
   }
 
   #named(name: string): Num {
@@ -352,23 +353,23 @@ class Evaluation {
     if (!this.#takes('(')) return this.#fail(`${name} is a function: write ${name}(…).`);
     const args = [this.#expression(0)];
     while (this.#takes(',')) args.push(this.#expression(0));
-    this.#closed(zero);
+    this.#closeParenthesis(zero);
     if (this.#fault !== null) return zero;
     const { least, most } = called;
     if (args.length < least || args.length > most) {
       const count = least === most ? `${least}` : `${least} to ${most}`;
       return this.#fail(`${name} takes ${count} arguments, and has ${args.length}.`);
     }
-    return this.#sound(called.apply(args));
+    return this.#checked(called.apply(args));
   }
 
-  #closed(value: Num): Num {
+  #closeParenthesis(value: Num): Num {
     return this.#takes(')') ? value : this.#missing('a )');
   }
 
   #missing(what: string): Num {
     const hint = this.#next.text === ',' ? ' Numbers have no separators.' : '';
-    return this.#fail(`${what} is missing before ${shown(this.#next)}.${hint}`);
+    return this.#fail(`${what} is missing before ${describeToken(this.#next)}.${hint}`);
   }
 
   #isRemainder(): boolean {
@@ -380,10 +381,10 @@ class Evaluation {
     if (this.#fault !== null) return zero;
     if ((symbol === '/' || symbol === '%') && isZero(right))
       return this.#fail('it divides by zero.');
-    return this.#sound(operate(symbol, left, right));
+    return this.#checked(operate(symbol, left, right));
   }
 
-  #sound(result: Num | string): Num {
+  #checked(result: Num | string): Num {
     const fault = typeof result === 'string' ? result : faultOf(result);
     return fault === null ? (result as Num) : this.#fail(fault);
   }
@@ -399,6 +400,6 @@ function operate(symbol: string, left: Num, right: Num): Num | string {
   return symbol === '%' ? remainder(left, right) : power(left, right);
 }
 
-function shown({ kind, text }: Token): string {
+function describeToken({ kind, text }: Token): string {
   return kind === 'end' ? 'the end' : `"${text.slice(0, 32)}"`;
 }

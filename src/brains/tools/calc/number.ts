@@ -1,11 +1,11 @@
 /**
  * The numbers of calc: decimal numbers of the library decimal.js. A number is exact as long as it
  * has few enough digits, so 0.1 + 0.2 is 0.3 and 2^64 has its last digit. Beyond that, and after a
- * function or a division that does not end, it is near the true number, and only digits that are
- * surely true are told.
+ * function or a division that does not end, it is near the true number. Then only digits that are
+ * surely true are printed.
  *
- * The bounds of digits and exponents are what bounds the time: see
- * docs/decisions/0019-decimal-js-for-calc.md for the worst cases.
+ * The limits of digits and exponents bound the time: see docs/decisions/0019-decimal-js-for-calc.md
+ * for the worst cases.
  */
 import { Decimal } from 'decimal.js';
 
@@ -19,16 +19,16 @@ const exponentMax = 10_000;
 const endDigits = 100;
 /** Digits of a number that is near the true one: those of decimal128 (IEEE 754). */
 const nearDigits = 34;
-/** How many of these are told. */
-const toldDigits = 15;
+/** How many of these are printed. */
+const printedDigits = 15;
 /**
- * A difference that is so many digits smaller than the near numbers it was made of is taken for
- * zero: fewer of its digits are true than are told.
+ * A difference that is so many digits smaller than its near operands counts as zero: fewer of its
+ * digits are true than are printed.
  */
-const soundDigits = nearDigits - toldDigits - 1;
+const soundDigits = nearDigits - printedDigits - 1;
 
 const settings = { defaults: true, rounding: Decimal.ROUND_HALF_UP } as const;
-/** Results of as many digits as an exact number may have; as text, with an exponent if need be. */
+/** For results with as many digits as an exact number may have; prints an exponent if needed. */
 const Exact = Decimal.clone({
   ...settings,
   precision: digitsMax,
@@ -43,7 +43,7 @@ export const Near = Decimal.clone({
   ...settings,
   precision: nearDigits,
   toExpNeg: -7,
-  toExpPos: toldDigits,
+  toExpPos: printedDigits,
 });
 
 /** @param value with `digitsMax` digits at most */
@@ -55,14 +55,14 @@ export function near(value: Decimal): Num {
   return { value: new Near(value).toSignificantDigits(nearDigits), exact: false };
 }
 
-/** A literal as the tokenizer found it: digits, a point, an exponent; 256 characters at most. */
+/** A literal from the tokenizer: digits, a point, an exponent; 256 characters at most. */
 export function literal(text: string): Num {
   const value = new Exact(text);
   const isZeroAsWritten = /^[0.]*(?:e|$)/i.test(text);
   return value.isZero() && !isZeroAsWritten ? tooNearZero : exact(value);
 }
 
-/** @returns what is wrong with a result, in a sentence; null: nothing */
+/** @returns a sentence about what is wrong with a result; null: nothing */
 export function faultOf({ value }: Num): string | null {
   if (value.isNaN()) return 'it has no real result.';
   if (!value.isFinite() || value.e >= exponentMax) return tooLarge;
@@ -73,14 +73,14 @@ const limit = (exponent: number): string => `the limit is 1e${exponent}.`;
 export const tooLarge = `a number on the way is too large or has no end: ${limit(exponentMax)}`;
 const tooSmall = `a number on the way is too small: ${limit(-exponentMax)}`;
 
-/** A number that is not zero, and too small to be a number here. */
+/** Stands for a number that is not zero, but too small to be a number here. */
 export const tooNearZero: Num = near(new Near(`1e-${2 * exponentMax}`));
 
 export function isZero({ value }: Num): boolean {
   return value.isZero();
 }
 
-/** @returns the whole number that it is exactly; null: it is none */
+/** @returns the whole number that it exactly is; null: it is none */
 export function toInteger({ value, exact: isExact }: Num): Decimal | null {
   return isExact && value.isInteger() ? value : null;
 }
@@ -102,8 +102,8 @@ export function add(left: Num, right: Num): Num {
 }
 
 /**
- * What remains of a difference may be nothing but digits that were never true: 1/3 × 3 − 1 is 0.
- * @param place the exponent of the largest near number that it was made of
+ * A difference may consist of digits that were never true: 1/3 × 3 − 1 is 0.
+ * @param place the exponent of its largest near operand
  */
 export function withoutNoise(value: Decimal, place: number): Num {
   return isNoise(value, place) ? exact(0) : near(value);
@@ -130,7 +130,7 @@ export function divide(left: Num, right: Num): Num {
   return near(new Near(a).div(b));
 }
 
-/** With the sign of `left`. @returns a sentence where no digit of it would be true */
+/** With the sign of `left`. @returns a sentence if no digit of the result would be true */
 export function remainder(left: Num, right: Num): Num | string {
   const [a, b] = [left.value, right.value];
   if (isZero(left) || isZero(right)) return near(new Near(a).mod(b));
@@ -148,20 +148,20 @@ export function remainder(left: Num, right: Num): Num | string {
 }
 
 /**
- * Exact where the exponent is a whole number and the result has few enough digits.
- * @returns a sentence where no digit of it would be true
+ * Exact if the exponent is a whole number and the result has few enough digits.
+ * @returns a sentence if no digit of the result would be true
  */
 export function power(base: Num, exponent: Num): Num | string {
   const times = toInteger(exponent)?.toNumber() ?? null;
   const size = Math.abs(times ?? 0);
   if (base.exact && times !== null && Number.isSafeInteger(times)) {
-    if (size * growth(base.value) < digitsMax) {
+    if (size * digitsPerFactor(base.value) < digitsMax) {
       const raised = exact(new Exact(base.value).pow(size));
       return times < 0 ? divide(exact(1), raised) : raised;
     }
   }
   if (!base.exact && exponent.value.e > soundDigits) return tooLarge;
-  // The library's own function takes twice as long where the exponent is no whole number.
+  // The library's own function takes twice as long if the exponent is no whole number.
   const raised = exponent.value.isInteger()
     ? new Near(base.value).pow(exponent.value)
     : new Near(base.value).ln().times(exponent.value).exp();
@@ -170,13 +170,13 @@ export function power(base: Num, exponent: Num): Num | string {
 }
 
 /** By how many digits each factor makes a product longer. */
-function growth(value: Decimal): number {
+function digitsPerFactor(value: Decimal): number {
   if (value.isZero()) return 0;
   const places = value.sd() - 1;
   return places + Math.log10(Number(value.abs().times(`1e${-value.e}`)));
 }
 
-/** Exact where the root has few enough digits; NaN where there is none. */
+/** Exact if the root has few enough digits; NaN if there is no root. */
 export function squareRoot({ value, exact: isExact }: Num): Num {
   if (isExact && value.sd() <= 2 * endDigits) {
     const root = new Ending(value).sqrt();
@@ -192,24 +192,24 @@ export function compare(left: Num, right: Num): number {
 
 /** To so many digits behind the point; a half goes away from zero. @param digits 0 to 100 */
 export function round(number: Num, digits: number): Num {
-  return { value: settled(number).toDecimalPlaces(digits), exact: number.exact };
+  return { value: denoised(number).toDecimalPlaces(digits), exact: number.exact };
 }
 
-/** The whole number next to it: towards zero (`trunc`), down or up. */
+/** The next whole number: towards zero (`trunc`), down or up. */
 export function whole(number: Num, way: 'trunc' | 'floor' | 'ceil'): Num {
-  return { value: settled(number)[way](), exact: number.exact };
+  return { value: denoised(number)[way](), exact: number.exact };
 }
 
-/** The number that a near number stands for: three, where it is a little less than three. */
-function settled({ value, exact: isExact }: Num): Decimal {
+/** The number that a near number stands for: three, if it is a little less than three. */
+function denoised({ value, exact: isExact }: Num): Decimal {
   return isExact ? value : new Near(value).toSignificantDigits(soundDigits);
 }
 
-/** @returns the number for a reader */
-export function tell({ value, exact: isExact }: Num): string {
+/** @returns the number as text for a reader */
+export function format({ value, exact: isExact }: Num): string {
   return isExact
     ? new Exact(value).toString()
-    : new Near(value).toSignificantDigits(toldDigits).toString();
+    : new Near(value).toSignificantDigits(printedDigits).toString();
 }
 
 /** The exponent of the last digit that is not zero. @param value not zero */

@@ -1,7 +1,7 @@
 /**
- * A server that is a program of this machine: messages are lines of JSON on its stdin and stdout.
- * It is started without a shell, in a process group of its own, and the group ends with it. When
- * svc dies its stdin closes, at which a server ends by itself.
+ * The transport to a server that is a local program: messages are lines of JSON on its stdin and
+ * stdout. svc starts it without a shell, in a process group of its own, and ends the whole group.
+ * When svc dies, the server's stdin closes, and the server ends by itself.
  *
  * Source: MCP 2025-11-25, basic/transports, "stdio".
  */
@@ -19,40 +19,40 @@ export type CommandOptions = {
 
 /** A longer line ends the server. */
 const lineBytesMax = 1024 * 1024;
-/** So that a line of single bytes takes no more memory than one of few parts. */
+/** So that a line of single bytes takes no more memory than a line of few parts. */
 const linePartsMax = 256;
-/** In one line, as revision 2025-03-26 of the protocol allows it. */
+/** In one line, as revision 2025-03-26 of the protocol allows. */
 const lineMessagesMax = 256;
-/** What a server does not read waits here; more is not sent. */
+/** Data that the server does not read waits in memory; beyond this, nothing more is sent. */
 const waitingBytesMax = 1024 * 1024;
-const writtenBytesMax = 4_096;
-/** From being asked to end until it is made to. */
+const stderrBytesMax = 4_096;
+/** The time between asking a server to end and killing it. */
 const endMs = 700;
 
-/** Why it is over when svc ended it. */
+/** The reason of an end that svc caused. */
 export const endedBySvc = 'it was ended';
 
-/** Where programs are when `env` says nothing of it. */
-const plainPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** The search path for programs if `env` has no PATH. */
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Windows starts hardly anything without these. */
-const ofWindows = ['SystemRoot', 'PATH', 'PATHEXT'];
+/** Windows starts hardly any program without these. */
+const windowsVariables = ['SystemRoot', 'PATH', 'PATHEXT'];
 
 export class CommandTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: Transport['onmessage'];
-  /** Why it is over, in a few words that hold nothing of what it wrote; null: it is not. */
+  /** Why the server ended, in a few words without any of its output; null: it runs. */
   ended: string | null = null;
   readonly #options: CommandOptions;
   #child: ChildProcess | null = null;
-  /** The end of what it wrote to stderr. */
-  #written: Buffer = Buffer.alloc(0);
-  #isWrittenCut = false;
-  readonly #writtenEnd = Promise.withResolvers<void>();
+  /** The last bytes of its stderr. */
+  #stderrEnd: Buffer = Buffer.alloc(0);
+  #isStderrCut = false;
+  readonly #stderrClosed = Promise.withResolvers<void>();
   #line: Buffer[] = [];
   #lineBytes = 0;
-  /** What it still writes is read, so that it can end, and let fall. */
+  /** Set while the server is being ended: its output is read, so that it can end, and dropped. */
   #isEnding = false;
 
   constructor(options: CommandOptions) {
@@ -69,24 +69,24 @@ export class CommandTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
-    // It may hold anything, and goes into no log. Unread the server would stand still.
+    // It may hold anything, so it goes into no log. If nobody read it, the server would block.
     child.stderr?.on('data', (bytes: Buffer) => {
-      const all = Buffer.concat([this.#written, bytes]);
-      this.#isWrittenCut ||= all.length > writtenBytesMax;
-      this.#written = all.subarray(-writtenBytesMax);
+      const all = Buffer.concat([this.#stderrEnd, bytes]);
+      this.#isStderrCut ||= all.length > stderrBytesMax;
+      this.#stderrEnd = all.subarray(-stderrBytesMax);
     });
-    child.stderr?.once('close', () => this.#writtenEnd.resolve());
+    child.stderr?.once('close', () => this.#stderrClosed.resolve());
     child.stdin?.on('error', () => {});
     child.stdout?.on('error', () => {});
     child.stdout?.on('data', (bytes: Buffer) => this.#take(bytes));
     child.once('exit', (code, signal) => {
-      this.#over(signal === null ? `it ended with ${code}` : `it was ended by ${signal}`);
+      this.#finish(signal === null ? `it ended with ${code}` : `it was ended by ${signal}`);
       this.#killGroup('SIGKILL');
     });
     return new Promise((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error: NodeJS.ErrnoException) => {
-        this.#over(`it cannot be started (${error.code ?? 'unknown error'})`);
+        this.#finish(`it cannot be started (${error.code ?? 'unknown error'})`);
         reject(new Error('the program cannot be started'));
       });
     });
@@ -100,28 +100,32 @@ export class CommandTransport implements Transport {
   }
 
   /**
-   * For whoever asks why it ended: the line of its stderr that tells an error, else the last one.
-   * It is the server's word.
-   * @param clean takes secrets out of all that is looked at
+   * The reason for the server's end in its own words: the last line of its stderr that names an
+   * error, or else the last line.
+   * @param clean removes secrets from the text
    * @returns null: it wrote nothing
    */
   async lastWords(clean: (text: string) => string): Promise<string | null> {
     const child = this.#child;
     const hasExited = child !== null && (child.exitCode !== null || child.signalCode !== null);
-    if (hasExited) await Promise.race([this.#writtenEnd.promise, pause(endMs)]);
-    const lines = clean(this.#written.toString('utf8')).split(/[\r\n]+/);
+    if (hasExited) await Promise.race([this.#stderrClosed.promise, pause(endMs)]);
+    const lines = clean(this.#stderrEnd.toString('utf8')).split(/[\r\n]+/);
     // It may begin in the middle of a secret.
-    if (this.#isWrittenCut) lines.shift();
-    const told = lines.map((line) => plainLine(line).trim()).filter((line) => line !== '');
-    const own = told.filter((line) => !/^Node\.js v\d/.test(line));
-    return own.findLast((line) => /^[\w.]*(?:Error|Exception)\b/.test(line)) ?? own.at(-1) ?? null;
+    if (this.#isStderrCut) lines.shift();
+    const stderrLines = lines.map((line) => plainLine(line).trim()).filter((line) => line !== '');
+    const ownLines = stderrLines.filter((line) => !/^Node\.js v\d/.test(line));
+    return (
+      ownLines.findLast((line) => /^[\w.]*(?:Error|Exception)\b/.test(line)) ??
+      ownLines.at(-1) ??
+      null
+    );
   }
 
-  /** Its stdin closes, the group is told to end, and after a moment is made to. */
+  /** Closes its stdin, asks the process group to end, and kills it after a moment. */
   async close(): Promise<void> {
     this.#isEnding = true;
     const child = this.#child;
-    if (child === null || child.pid === undefined) return this.#over(endedBySvc);
+    if (child === null || child.pid === undefined) return this.#finish(endedBySvc);
     const exited = new Promise<void>((resolve) => {
       if (child.exitCode !== null || child.signalCode !== null) resolve();
       else child.once('exit', () => resolve());
@@ -132,11 +136,11 @@ export class CommandTransport implements Transport {
     await exited;
     clearTimeout(timer);
     this.#killGroup('SIGKILL');
-    // What left the group may hold the other ends open.
+    // A program that left the group may hold the other ends open.
     child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
-    this.#over(endedBySvc);
+    this.#finish(endedBySvc);
   }
 
   #take(bytes: Buffer): void {
@@ -145,7 +149,7 @@ export class CommandTransport implements Transport {
       const end = bytes.indexOf(10, from);
       const part = bytes.subarray(from, end < 0 ? bytes.length : end);
       this.#lineBytes += part.length;
-      if (this.#lineBytes > lineBytesMax) return this.#tooMuch();
+      if (this.#lineBytes > lineBytesMax) return this.#endForLongLine();
       if (part.length > 0) this.#line.push(part);
       if (this.#line.length > linePartsMax) this.#line = [Buffer.concat(this.#line)];
       if (end < 0) return;
@@ -157,34 +161,34 @@ export class CommandTransport implements Transport {
   }
 
   #read(line: string): void {
-    let read: unknown = null;
+    let value: unknown = null;
     try {
       // Some write a byte order mark before each message (typescript-sdk#2790).
-      read = JSON.parse(line.replace(/^\uFEFF/, ''));
+      value = JSON.parse(line.replace(/^\uFEFF/, ''));
     } catch {
-      // Told below: it is no message.
+      // Reported below: it is no message.
     }
-    for (const message of Array.isArray(read) ? read.slice(0, lineMessagesMax) : [read]) {
+    for (const message of Array.isArray(value) ? value.slice(0, lineMessagesMax) : [value]) {
       if (isObject(message)) {
         this.onmessage?.(message as JSONRPCMessage);
       } else this.onerror?.(new Error('a line that is no message'));
     }
   }
 
-  #tooMuch(): void {
+  #endForLongLine(): void {
     [this.#line, this.#lineBytes] = [[], 0];
     this.#child?.stdout?.pause();
-    this.#over('it wrote a line of more than 1 MiB');
+    this.#finish('it wrote a line of more than 1 MiB');
     void this.close();
   }
 
-  #over(why: string): void {
+  #finish(why: string): void {
     if (this.ended !== null) return;
     this.ended = why;
     this.onclose?.();
   }
 
-  /** All that it started as well, unless that has left the group. */
+  /** Reaches all programs that it started, unless they left the group. */
   #killGroup(signal: 'SIGTERM' | 'SIGKILL'): void {
     const pid = this.#child?.pid;
     if (pid === undefined) return;
@@ -198,9 +202,9 @@ export class CommandTransport implements Transport {
 }
 
 function basicEnv(): Record<string, string> {
-  if (process.platform !== 'win32') return { PATH: plainPath };
+  if (process.platform !== 'win32') return { PATH: defaultPath };
   return Object.fromEntries(
-    ofWindows.flatMap((name) => {
+    windowsVariables.flatMap((name) => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value]];
     }),

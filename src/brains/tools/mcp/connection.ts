@@ -1,10 +1,11 @@
 /**
- * One connection to one MCP server, by the client library. Loaded with the first server that is
- * opened. No capability is offered, so that what a server asks of svc (sampling, elicitation,
- * roots) is answered with "method not found"; resources and prompts are not asked for.
+ * One connection to one MCP server, by the client library. Loaded when the first server is opened.
+ * svc offers no capability, so the library answers a server's requests (sampling, elicitation,
+ * roots) with "method not found". svc does not ask for resources and prompts.
  */
 // oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
 import { Client } from '@modelcontextprotocol/client';
+import { stopOf, unlessStopped } from '../../../lib/stop.ts';
 import { CommandTransport, endedBySvc, type CommandOptions } from './command-transport.ts';
 import { definitionOf, type Definition } from './definition.ts';
 import { MessageGuard, toolsMax } from './message-guard.ts';
@@ -24,15 +25,16 @@ export type ConnectionOptions = {
 export type CallOptions = { readonly signal: AbortSignal; readonly timeoutMs: number };
 
 const pagesMax = 8;
-const noServer = 'it did not answer as an MCP server';
+const notAnMcpServer = 'it did not answer as an MCP server';
 
 type Loose = Readonly<Record<string, unknown>>;
 
 /**
- * The library would refuse a whole list for one tool whose schema is no object, and a whole result
- * for one part of a new kind (mcpx#28). svc reads each by itself.
+ * Accepts every value, since svc checks each part itself. The library would refuse a whole list for
+ * one tool whose schema is no object. It would refuse a whole result for one part of a new kind
+ * (mcpx#28).
  */
-const asItIs = {
+const anyValue = {
   '~standard': { version: 1 as const, vendor: 'svc', validate: (value: unknown) => ({ value }) },
 };
 
@@ -55,20 +57,21 @@ export class Connection {
     const flooded = (): void => void this.#end('it sent more than it was asked for');
     this.#guard = new MessageGuard(inner, { steady, toolsChanged, flooded });
     const info = { name: 'svc', version: options.version };
-    // Without `callTool`, which checks results by schemas of the server: their patterns would run.
+    // Without `callTool`, which checks results against the server's schemas: their patterns would
+    // run.
     this.#client = new Client(info, { capabilities: {} });
     this.#client.onclose = () => {
       this.#isOver = true;
       const own = inner instanceof CommandTransport ? inner.ended : inner.fault?.reason;
-      // The library closes a connection on which the first words fail: `open` says why.
+      // The library closes a connection whose handshake fails: `open` gives the reason.
       if (own !== endedBySvc && own != null) this.#ended.resolve(own);
-      else if (!this.#isOpening) this.#ended.resolve(noServer);
+      else if (!this.#isOpening) this.#ended.resolve(notAnMcpServer);
     };
-    // Faults of single messages; the calls that they belong to end by their time.
+    // Faults of single messages; their calls end by timeout.
     this.#client.onerror = () => {};
   }
 
-  /** Why it is over, once it is: words of svc, nothing of what the server wrote. */
+  /** Why the connection is over, once it is: in svc's own words, without any text of the server. */
   get ended(): Promise<string> {
     return this.#ended.promise;
   }
@@ -77,12 +80,12 @@ export class Connection {
     return this.#isOver;
   }
 
-  /** What a program wrote to stderr last, cleaned; null: nothing, or it is no program. */
+  /** The last words of a program on stderr, cleaned; null: none, or it is no program. */
   async lastWords(clean: (text: string) => string): Promise<string | null> {
     return this.#inner instanceof CommandTransport ? this.#inner.lastWords(clean) : null;
   }
 
-  /** @throws when it cannot be connected to in time */
+  /** @throws when it cannot connect in time */
   async open(signal: AbortSignal): Promise<void> {
     const { initMs } = this.#options;
     this.#isOpening = true;
@@ -91,17 +94,17 @@ export class Connection {
       await this.#client.connect(this.#guard, limits);
     } catch (error) {
       const reason = reasonOf(error);
-      if (reason === null) this.#ended.resolve(otherRevision(error) ?? noServer);
+      if (reason === null) this.#ended.resolve(otherRevision(error) ?? notAnMcpServer);
       throw error;
     } finally {
       this.#isOpening = false;
     }
   }
 
-  /** Its tools, as many as are looked at. @throws when they do not come in time */
+  /** The server's tools, up to the limit. @throws when they do not come in time */
   async tools(signal: AbortSignal): Promise<readonly Definition[]> {
     const { initMs } = this.#options;
-    const found = new Map<string, Definition>();
+    const definitions = new Map<string, Definition>();
     const cursors = new Set<string | undefined>();
     let cursor: string | undefined;
     for (let page = 0; page < pagesMax; page++) {
@@ -114,27 +117,28 @@ export class Connection {
       if (!Array.isArray(answer['tools'])) throw new Error('the list of tools is no list');
       for (const tool of answer['tools'] as readonly unknown[]) {
         const definition = definitionOf(tool);
-        if (definition === null || found.has(definition.name)) continue;
-        if (found.size < toolsMax) found.set(definition.name, definition);
+        if (definition === null || definitions.has(definition.name)) continue;
+        if (definitions.size < toolsMax) definitions.set(definition.name, definition);
       }
       const next = answer['nextCursor'];
       cursor = typeof next === 'string' ? next : undefined;
-      // One that comes again leads nowhere (codebase-memory-mcp#1247).
-      if (cursors.has(cursor) || cursor === undefined || found.size >= toolsMax) break;
+      // A repeated cursor leads nowhere (codebase-memory-mcp#1247).
+      if (cursors.has(cursor) || cursor === undefined || definitions.size >= toolsMax) break;
     }
-    return [...found.values()];
+    return [...definitions.values()];
   }
 
   /**
-   * An empty cursor is one like any other (fastmcp#5025), but many servers write it for none
-   * (java-sdk#628). @returns null: it was none
+   * One page of the list. An empty cursor is valid (fastmcp#5025), but many servers write it to
+   * mean none (java-sdk#628). @returns null: the server refused an empty cursor, so there is no
+   * further page
    */
   async #page(
     listing: { method: string; params: { cursor?: string } },
     limits: { signal: AbortSignal; timeout: number; maxTotalTimeout: number },
   ): Promise<Loose | null> {
     try {
-      return (await this.#client.request(listing, asItIs, limits)) as Loose;
+      return (await this.#client.request(listing, anyValue, limits)) as Loose;
     } catch (error) {
       const isRefused = typeof (error as { code?: unknown }).code === 'number';
       if (listing.params.cursor === '' && isRefused) return null;
@@ -142,30 +146,29 @@ export class Connection {
     }
   }
 
-  /** @throws what keeps the result from coming */
+  /** @throws the error that prevented a result */
   async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown> {
     const { signal, timeoutMs } = options;
     const limits = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
     const params = { name, arguments: args };
     this.#calls++;
     try {
-      return await this.#client.request({ method: 'tools/call', params }, asItIs, limits);
+      return await this.#client.request({ method: 'tools/call', params }, anyValue, limits);
     } finally {
       if (--this.#calls === 0) this.#idle?.();
     }
   }
 
   /**
-   * Its session is over: `ended` says so, and another connection takes its place. It is closed once
-   * no call is under way, or when the signal aborts.
+   * Gives the connection up because its session is over: `ended` says so, and another connection
+   * takes its place. It closes when no call is under way, or when the signal aborts.
    */
   async retire(signal: AbortSignal): Promise<void> {
     this.#ended.resolve(sessionOver);
     if (this.#calls > 0 && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#idle = resolve;
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      await promise;
+      await unlessStopped(promise, stopOf(signal));
     }
     await this.#end(endedBySvc);
   }
@@ -182,11 +185,11 @@ export class Connection {
   }
 }
 
-/** Of an error with which a connection begins; null: it is of another kind. */
+/** The reason, if the error is about the protocol's revision; null: another kind of error. */
 function otherRevision(error: unknown): string | null {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (typeof message !== 'string' || !ofRevision.test(message)) return null;
-  // The library's own error has no number: the server has named one that it does not know.
+  // If the library's own error has no number, the server named a revision that it does not know.
   return typeof code === 'number'
     ? 'it refuses the revision of the protocol that svc speaks: update the server'
     : 'it speaks a revision of the protocol that svc does not know: update svc';

@@ -1,4 +1,4 @@
-/** What a model is given of a schema that a server wrote. */
+/** The schema that a model gets for a schema that a server wrote. */
 // oxlint-disable unicorn/no-thenable -- JSON Schema has a keyword of this name
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,8 +10,8 @@ const parameters = (inputSchema: object) =>
 const text = { type: 'string' };
 
 /**
- * As OpenAI and Anthropic check it (langchainjs#9804, python-sdk#494 of MCP): an object, and none
- * of these at the top.
+ * The check of OpenAI and Anthropic (langchainjs#9804, python-sdk#494 of MCP): an object, with none
+ * of these keywords at the top.
  */
 function assertAccepted(schema: Readonly<Record<string, unknown>>): void {
   assert.equal(schema['type'], 'object');
@@ -32,7 +32,7 @@ test('a schema of one object stays as it is', () => {
 });
 
 test('branches at the top become one object, and what they want is told in words', () => {
-  const told = parameters({
+  const flat = parameters({
     type: 'object',
     description: 'Which page.',
     properties: { depth: { type: 'integer' } },
@@ -43,8 +43,8 @@ test('branches at the top become one object, and what they want is told in words
     ],
     additionalProperties: false,
   });
-  assertAccepted(told);
-  assert.deepEqual(told, {
+  assertAccepted(flat);
+  assert.deepEqual(flat, {
     description: 'Which page. Give either url, or id.',
     type: 'object',
     properties: { depth: { type: 'integer' }, url: text, id: { type: 'integer' } },
@@ -53,15 +53,15 @@ test('branches at the top become one object, and what they want is told in words
 });
 
 test('a union by a fixed value keeps the values, and what goes with each', () => {
-  const told = parameters({
+  const flat = parameters({
     oneOf: [
       { properties: { kind: { const: 'file' }, path: text }, required: ['kind', 'path'] },
       { properties: { kind: { const: 'page' }, url: text }, required: ['kind', 'url'] },
       { properties: { kind: { enum: ['none'] } }, required: ['kind'] },
     ],
   });
-  assertAccepted(told);
-  assert.deepEqual(told, {
+  assertAccepted(flat);
+  assert.deepEqual(flat, {
     description: 'Give either kind "file" with path, or kind "page" with url.',
     type: 'object',
     properties: { kind: { enum: ['file', 'page', 'none'] }, path: text, url: text },
@@ -70,7 +70,7 @@ test('a union by a fixed value keeps the values, and what goes with each', () =>
 });
 
 test('all parts of allOf hold, also those behind a reference and a condition', () => {
-  const told = parameters({
+  const flat = parameters({
     $ref: '#/$defs/base',
     $defs: { base: { type: 'object', properties: { a: text }, required: ['a'] } },
     allOf: [
@@ -81,17 +81,17 @@ test('all parts of allOf hold, also those behind a reference and a condition', (
     then: { properties: { d: text }, required: ['d'] },
     not: { required: ['z'] },
   });
-  assertAccepted(told);
-  assert.deepEqual(told.properties, { a: { ...text, minLength: 1 }, b: text, c: text, d: text });
-  assert.deepEqual(told.required, ['a', 'b']);
+  assertAccepted(flat);
+  assert.deepEqual(flat.properties, { a: { ...text, minLength: 1 }, b: text, c: text, d: text });
+  assert.deepEqual(flat.required, ['a', 'b']);
 });
 
 test('an argument that differs between branches may be either', () => {
-  const told = parameters({
+  const flat = parameters({
     anyOf: [{ properties: { a: text } }, { properties: { a: { type: 'number' } } }, text],
   });
-  assertAccepted(told);
-  assert.deepEqual(told.properties, { a: { anyOf: [text, { type: 'number' }] } });
+  assertAccepted(flat);
+  assert.deepEqual(flat.properties, { a: { anyOf: [text, { type: 'number' }] } });
 });
 
 test('references in a circle, and references that double, come to an end', () => {
@@ -106,6 +106,6 @@ test('references in a circle, and references that double, come to an end', () =>
 });
 
 test('an argument without a schema is an argument of any kind', () => {
-  const told = parameters({ type: 'object', properties: { a: true, b: null, c: text } });
-  assert.deepEqual(told.properties, { a: {}, b: {}, c: text });
+  const flat = parameters({ type: 'object', properties: { a: true, b: null, c: text } });
+  assert.deepEqual(flat.properties, { a: {}, b: {}, c: text });
 });

@@ -25,23 +25,23 @@ class McpTool implements Tool {
   readonly wireName: string;
   readonly reachesOut = true;
   readonly #options: McpToolOptions;
-  readonly #own: string;
-  /** What was made of the definition that the server has now. */
-  #made: { hash: string; description: string; parameters: ToolParameters } | null = null;
+  readonly #toolName: string;
+  /** Description and parameters for the server's present definition. */
+  #cached: { hash: string; description: string; parameters: ToolParameters } | null = null;
 
   constructor(options: McpToolOptions) {
     this.#options = options;
     this.name = options.name;
     this.wireName = options.wireName;
-    this.#own = options.name.slice(`mcp.${options.server.name}.`.length);
+    this.#toolName = options.name.slice(`mcp.${options.server.name}.`.length);
   }
 
   get description(): string {
-    return this.#fit()?.description ?? '';
+    return this.#forModel()?.description ?? '';
   }
 
   get parameters(): ToolParameters {
-    return this.#fit()?.parameters ?? nothing;
+    return this.#forModel()?.parameters ?? nothing;
   }
 
   get effect(): Tool['effect'] {
@@ -50,7 +50,7 @@ class McpTool implements Tool {
 
   get cage(): string {
     const { name } = this.#options.server;
-    return `MCP server ${name}, ${stateInWords(this.#server(), this.#own)}`;
+    return `MCP server ${name}, ${stateInWords(this.#server(), this.#toolName)}`;
   }
 
   available(): boolean {
@@ -70,7 +70,7 @@ class McpTool implements Tool {
           return { kind: 'failed', text: 'The call was not made: there is no time left for it.' };
         }
         const nearOnly = sensitivity === 'private';
-        return server.call(this.#own, given, { signal, timeoutMs, nearOnly });
+        return server.call(this.#toolName, given, { signal, timeoutMs, nearOnly });
       },
     };
   }
@@ -81,18 +81,18 @@ class McpTool implements Tool {
   }
 
   #definition(): PinnedDefinition | null {
-    return this.#server()?.definition(this.#own) ?? null;
+    return this.#server()?.definition(this.#toolName) ?? null;
   }
 
-  #fit() {
+  #forModel() {
     const definition = this.#definition();
     if (definition === null) return null;
-    if (this.#made?.hash !== definition.hash) {
+    if (this.#cached?.hash !== definition.hash) {
       const description = descriptionForModel(this.#options.server.name, definition);
       const parameters = parametersForModel(definition);
-      this.#made = { hash: definition.hash, description, parameters };
+      this.#cached = { hash: definition.hash, description, parameters };
     }
-    return this.#made;
+    return this.#cached;
   }
 }
 

@@ -1,9 +1,9 @@
 /**
- * A server of tools from elsewhere. Its tools are used one by one, as an operator has listed and
- * pinned them; nothing that it says gives it a right.
+ * A server of tools from elsewhere. Agents use its tools one by one, as an operator listed and
+ * pinned them; nothing that the server says gives it a right.
  *
- * What it promises: `definition` and `call` do not wait for its start, and do not throw; what it
- * breaks is over for the calls under way, and is tried again later, on its own.
+ * It promises: `definition` and `call` do not wait for its start, and do not throw. If the server
+ * fails, the running calls end, and svc connects again later by itself.
  */
 import type { McpServerConfig } from '../../../config/config.ts';
 import type { McpStanding } from '../../../domain/tool-use.ts';
@@ -12,25 +12,25 @@ import type { Definition } from './definition.ts';
 
 export interface McpServer {
   readonly config: McpServerConfig;
-  /** A listed tool that is here and is what was pinned; null: it is not to be announced. */
+  /** A listed tool that the server offers exactly as pinned; null: it must not be announced. */
   definition(tool: string): PinnedDefinition | null;
   call(tool: string, args: Record<string, unknown>, options: McpCall): Promise<ToolResult>;
   standing(): McpStanding;
 }
 
 export type PinnedDefinition = Definition & {
-  /** By its pin: whether a call of it changes something elsewhere. */
+  /** From its pin: whether a call changes something elsewhere. */
   readonly effect: boolean;
 };
 
 export type McpCall = {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** Of a private turn: what is not certainly near is not asked. */
+  /** For a private turn: a server that is not certainly near is not called. */
   readonly nearOnly: boolean;
 };
 
-/** Where the tools of an agent find their server. */
+/** Finds the servers of an agent's tools. */
 export interface McpSource {
   find(brain: string, server: string): McpServer | null;
 }

@@ -1,16 +1,16 @@
 /**
- * Stands between a server and the client library: what was not asked for is counted and mostly let
- * fall, what was asked for is cut to a size that is read in a moment. A server that talks without
- * end is ended.
+ * Stands between a server and the client library. It counts unrequested messages and drops most of
+ * them. It cuts answers to a size that is read in a moment. It ends a server that talks without
+ * end.
  */
 // oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
 import { isObject } from '../../../lib/json.ts';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
-/** Of one server: beyond them all others are left unseen. */
+/** Tools of one server; further tools are ignored. */
 export const toolsMax = 64;
 const partsMax = 256;
-/** So many messages that nobody asked for, in so long. */
+/** So many unrequested messages are allowed in one window. */
 const unaskedMax = 256;
 const windowMs = 10_000;
 const pendingMax = 256;
@@ -20,7 +20,7 @@ type Loose = Readonly<Record<string, unknown>>;
 export type GuardEvents = {
   readonly steady: () => number;
   readonly toolsChanged: () => void;
-  /** The connection is to end; called once. */
+  /** The connection must end; called once. */
   readonly flooded: () => void;
 };
 
@@ -54,7 +54,7 @@ export class MessageGuard implements Transport {
       this.onerror?.(error);
     };
     inner.onmessage = (message: JSONRPCMessage) => {
-      // It is called out of a stream: what a server wrote must not end svc.
+      // The stream calls this: a server's text must not end svc.
       try {
         this.#take(message);
       } catch (error) {
@@ -82,7 +82,7 @@ export class MessageGuard implements Transport {
     if (this.#isFlooded) return;
     if (!isAnswer(message)) {
       if (!this.#count()) return;
-      // The library answers requests: with "method not found", but for a ping.
+      // The library answers requests: "method not found", except for a ping.
       if ('id' in message) this.onmessage?.(message);
       else if ((message as Loose)['method'] === 'notifications/tools/list_changed')
         this.#events.toolsChanged();
@@ -93,9 +93,9 @@ export class MessageGuard implements Transport {
       this.#count();
       return;
     }
-    const asked = this.#pending.get(id)!;
+    const method = this.#pending.get(id)!;
     this.#pending.delete(id);
-    this.onmessage?.(answerOf(asked, id, message));
+    this.onmessage?.(answerOf(method, id, message));
   }
 
   #count(): boolean {
@@ -114,27 +114,27 @@ export function isAnswer(message: JSONRPCMessage): boolean {
   return !('method' in message) || 'result' in message || 'error' in message;
 }
 
-/** Some give a client's number back as a text (python-sdk#1720). */
-export function isIdOf(message: JSONRPCMessage, asked: string | number): boolean {
+/** Some return a client's number as a text (python-sdk#1720). */
+export function isIdOf(message: JSONRPCMessage, requestId: string | number): boolean {
   const { id } = message as Loose;
-  return id === asked || (typeof id === 'string' && id === String(asked));
+  return id === requestId || (typeof id === 'string' && id === String(requestId));
 }
 
 /**
- * With no more fields than the protocol has, for the library would wait on: some write
- * `error: null` beside a result (Wazuh-MCP-Server#59). A result that is none is an error, too.
+ * An answer with only the protocol's fields, since the library would wait on for others: some write
+ * `error: null` beside a result (Wazuh-MCP-Server#59). A result that is no object is an error, too.
  */
-function answerOf(asked: string, id: string | number, message: Loose): JSONRPCMessage {
+function answerOf(method: string, id: string | number, message: Loose): JSONRPCMessage {
   const { result, error } = message;
   if (error !== undefined && error !== null) {
     return { jsonrpc: '2.0', id, error: errorOf(error) };
   }
-  if (isObject(result)) return { jsonrpc: '2.0', id, result: lightened(asked, result) };
+  if (isObject(result)) return { jsonrpc: '2.0', id, result: cutResult(method, result) };
   return { jsonrpc: '2.0', id, error: { code: -32603, message: 'its result is no object' } };
 }
 
-function errorOf(given: unknown): { code: number; message: string; data?: unknown } {
-  const error = isObject(given) ? given : { message: given };
+function errorOf(rawError: unknown): { code: number; message: string; data?: unknown } {
+  const error = isObject(rawError) ? rawError : { message: rawError };
   const { code, message } = error;
   return {
     ...error,
@@ -143,26 +143,26 @@ function errorOf(given: unknown): { code: number; message: string; data?: unknow
   };
 }
 
-/** The library looks at every part of what it is given: it is given no more than is used. */
-function lightened(method: string, result: Loose): Loose {
+/** Cuts the result: the library looks at every part that it gets. */
+function cutResult(method: string, result: Loose): Loose {
   if (method === 'tools/list' && Array.isArray(result['tools'])) {
     return { ...result, tools: result['tools'].slice(0, toolsMax) };
   }
-  if (method === 'initialize') return introduced(result);
+  if (method === 'initialize') return filledIntroduction(result);
   const { content } = result;
   return Array.isArray(content) ? { ...result, content: content.slice(0, partsMax) } : result;
 }
 
-/** What svc does not need is filled in: flapi#100 (`logging: null`), MCPSqlServer#3. */
-function introduced(result: Loose): Loose {
+/** Fills in fields that svc does not need: flapi#100 (`logging: null`), MCPSqlServer#3. */
+function filledIntroduction(result: Loose): Loose {
   const { capabilities, serverInfo, protocolVersion } = result;
   if (!isObject(capabilities)) return result;
-  const given = Object.entries(capabilities).filter(([, value]) => value !== null);
+  const capabilityEntries = Object.entries(capabilities).filter(([, value]) => value !== null);
   const { name, version } = isObject(serverInfo) ? serverInfo : {};
   return {
     ...result,
     protocolVersion: protocolVersion ?? firstVersion,
-    capabilities: Object.fromEntries(given),
+    capabilities: Object.fromEntries(capabilityEntries),
     serverInfo: { name: textOr(name, 'unknown'), version: textOr(version, 'unknown') },
   };
 }

@@ -1,15 +1,15 @@
 import { readPins, type Pin, type Pins } from '../../../config/mcp-pins.ts';
 
-/** The pins as they lie beside the configuration; what cannot be read pins nothing. */
+/** The pins in the file beside the configuration; an unreadable file pins nothing. */
 export class PinsFile {
   readonly #file: string | null;
   readonly #unreadable: (why: string) => void;
   #pins: Pins = new Map();
-  #told: string | null = null;
+  #reported: string | null = null;
 
   /**
-   * @param file null: there is none, and nothing is pinned
-   * @param unreadable is told why it cannot be read, once as long as it is so
+   * @param file null: there is no file, and nothing is pinned
+   * @param unreadable gets the reason why it cannot be read, once for each reason in a row
    */
   constructor(file: string | null, unreadable: (why: string) => void) {
     this.#file = file;
@@ -26,7 +26,7 @@ export class PinsFile {
     const read = await readPins(this.#file);
     this.#pins = read.kind === 'pins' ? read.pins : new Map();
     const why = read.kind === 'pins' ? null : read.why;
-    if (why !== null && why !== this.#told) this.#unreadable(why);
-    this.#told = why;
+    if (why !== null && why !== this.#reported) this.#unreadable(why);
+    this.#reported = why;
   }
 }

@@ -1,4 +1,4 @@
-/** What a call of an MCP tool came to, as text for the model: bounded, and text alone. */
+/** The result of an MCP tool's call, as text for the model: bounded, and only text. */
 import { canonicalJson } from '../../../lib/json.ts';
 import type { ToolResult } from '../tool.ts';
 import { UrlFault } from './url-fault.ts';
@@ -6,22 +6,25 @@ import { UrlFault } from './url-fault.ts';
 const bytesMax = 64 * 1024;
 const partsMax = 64;
 
-/** @param result of `tools/call` @param clean takes secrets of the server's environment out */
+/**
+ * @param result of `tools/call`
+ * @param clean removes secrets of the server's environment
+ */
 export function resultOf(result: unknown, clean: (text: string) => string): ToolResult {
   const { structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
   const parts = partsOf(result);
-  const told = parts.slice(0, partsMax).map(partInWords);
-  if (parts.length > partsMax) told.push(`[${parts.length - partsMax} more parts]`);
+  const texts = parts.slice(0, partsMax).map(partInWords);
+  if (parts.length > partsMax) texts.push(`[${parts.length - partsMax} more parts]`);
   const structured = structuredContent == null ? null : canonicalJson(structuredContent);
-  if (structured !== null && !isTold(structuredContent, parts)) told.push(structured);
-  const { text, cut } = bounded(clean(told.join('\n')));
+  if (structured !== null && !isRepeated(structuredContent, parts)) texts.push(structured);
+  const { text, cut } = bounded(clean(texts.join('\n')));
   if (isError === true) return { kind: 'failed', text: `The server says that it failed: ${text}` };
   return { kind: 'done', text: text === '' ? 'It gave back nothing.' : text, cut };
 }
 
 /**
- * The parts of a result. Some give one part alone, a text, or their value in its place (devbench#6,
- * mcp-server-smtp#4); the first revision of the protocol had `toolResult`.
+ * The parts of a result. Some servers give a single part, a text, or their bare value instead of a
+ * list (devbench#6, mcp-server-smtp#4); the first revision of the protocol had `toolResult`.
  */
 function partsOf(result: unknown): readonly unknown[] {
   if (typeof result !== 'object' || result === null) return [];
@@ -46,12 +49,12 @@ function partsOf(result: unknown): readonly unknown[] {
 }
 
 /**
- * Whether texts say the same as the structured part of a result. The protocol asks servers to give
- * it as text too (MCP 2025-11-25, server/tools, "Structured Content"); many give it alone. A value
- * that is no object stands under one name (FastMCP's `result`, `content` of the server of files),
- * and beside it as one text, or as one for each item of a list.
+ * Whether texts repeat the structured part of a result. The protocol asks servers to give it as
+ * text, too (MCP 2025-11-25, server/tools, "Structured Content"); many give it alone. A value that
+ * is no object stands under one name (FastMCP's `result`, `content` of the server of files). Beside
+ * it stands one text, or one for each item of a list.
  */
-function isTold(structured: unknown, parts: readonly unknown[]): boolean {
+function isRepeated(structured: unknown, parts: readonly unknown[]): boolean {
   const texts = parts.slice(0, partsMax).flatMap((part) => {
     const { text } = (part ?? {}) as { text?: unknown };
     return typeof text === 'string' ? [text] : [];
@@ -65,7 +68,7 @@ function isTold(structured: unknown, parts: readonly unknown[]): boolean {
   return [...texts, ...values, texts, values].some((one) => wanted.has(canonicalJson(one)));
 }
 
-/** Of a text that is JSON what it says; else the text. */
+/** The value of a JSON text; any other text stands for itself. */
 function valueOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -94,7 +97,7 @@ function partInWords(part: unknown): string {
   }
 }
 
-/** A part of a kind that svc does not know, as JSON (unpaywall-mcp#4); a long one is named only. */
+/** A part of an unknown kind, as JSON (unpaywall-mcp#4); a long one is only named. */
 function otherInWords(part: object): string {
   const { type, ...rest } = part as { type?: unknown };
   const json = canonicalJson(rest) ?? '';
@@ -105,7 +108,7 @@ function otherInWords(part: object): string {
 
 const otherLengthMax = 16_384;
 
-/** Of base64. */
+/** The size of base64 data. */
 function sizeOf(data: unknown): string {
   const bytes = typeof data === 'string' ? Math.floor((data.length * 3) / 4) : 0;
   return bytes < 1_000 ? `${bytes} bytes` : `${Math.round(bytes / 1_000)} kB`;
@@ -122,8 +125,8 @@ function bounded(text: string): { readonly text: string; readonly cut: boolean }
 
 const notKnown = 'Whether the call took effect is not known.';
 
-/** What a server answered instead of a result, or what kept it from answering. */
-export function saidOf(error: unknown): string {
+/** A server's error answer, or what prevented an answer, as text for the model. */
+export function errorText(error: unknown): string {
   if (error instanceof UrlFault) {
     const ran = error.mayHaveRun ? notKnown : 'The call was not run.';
     return `The call failed: ${error.what}. ${ran}`;
@@ -133,6 +136,6 @@ export function saidOf(error: unknown): string {
     return `The server did not answer in time. ${notKnown}`;
   }
   if (typeof code !== 'number') return `The call failed before an answer came. ${notKnown}`;
-  const said = typeof message === 'string' ? message.slice(0, 2_000).toWellFormed() : '';
-  return `The server answered with an error (${code}): ${said}`;
+  const words = typeof message === 'string' ? message.slice(0, 2_000).toWellFormed() : '';
+  return `The server answered with an error (${code}): ${words}`;
 }

@@ -1,4 +1,4 @@
-/** Servers of every kind, honest and hostile, behind the tools that an agent is told of. */
+/** Servers of every kind, honest and hostile, behind the tools that an agent sees. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -177,7 +177,7 @@ for (const mode of [
     await until('it is started again', async () => {
       return (await stage.notes()).split('started').length > 2;
     });
-    // It is warned of before the pause of a second, however late this test sees that.
+    // The warning comes before the pause of a second, however late this test sees it.
     assert.ok(performance.now() - stage.warnedAt! > 900, 'after a pause');
   });
 }

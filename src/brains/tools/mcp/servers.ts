@@ -1,4 +1,6 @@
-/** The MCP servers of one plan, and those of the plan in use for all who ask. */
+/**
+ * The MCP servers of one running configuration, and access to those of the configuration in use.
+ */
 import type { BrainConfig, EnvName, McpServerConfig, Secrets } from '../../../config/config.ts';
 import { serverOf } from '../../../config/rules-mcp.ts';
 import { isLoopbackHost } from '../../../config/address.ts';
@@ -15,16 +17,18 @@ export type McpDeps = Clock & {
   readonly http: HttpClient;
   readonly version: string;
   readonly events: Pick<Events, 'warned'>;
-  /** Those of the plan in use. */
+  /** The servers of the configuration in use. */
   readonly mcp: McpInUse;
   /** Absolute; null: there is no file of pins, and no tool of a server is announced. */
   readonly pinsFile: string | null;
 };
 
-/** How often the pins are read anew: `svc mcp pin` is heeded without a word to the service. */
+/**
+ * How often the pins are read again: the service sees the effect of `svc mcp pin` without a signal.
+ */
 const pinsMs = 5_000;
 
-/** Of a plan: opened and closed with it. */
+/** The servers of one running configuration: opened and closed with it. */
 export class McpServers implements McpSource {
   readonly #servers: ReadonlyMap<string, SupervisedServer>;
   readonly #pins: PinsFile;
@@ -37,7 +41,7 @@ export class McpServers implements McpSource {
       const message = `${why}, so no tool of an MCP server is announced`;
       deps.events.warned({ code: 'mcp_server', message });
     });
-    const made = brains.flatMap((brain) =>
+    const servers = brains.flatMap((brain) =>
       (brain.agent?.mcp ?? []).flatMap((config) => {
         const listed = toolsOf(brain, config.name);
         if (listed.length === 0) return [];
@@ -46,7 +50,7 @@ export class McpServers implements McpSource {
         return [[keyOf(brain.name, config.name), server] as const];
       }),
     );
-    this.#servers = new Map(made);
+    this.#servers = new Map(servers);
   }
 
   /** Begins to connect, and returns at once. */
@@ -58,7 +62,7 @@ export class McpServers implements McpSource {
     this.#timer.unref();
   }
 
-  /** They are those of the plan in use. */
+  /** Makes these the servers of the configuration in use. */
   run(): void {
     this.#deps.mcp.use(this);
   }
@@ -77,7 +81,7 @@ export class McpServers implements McpSource {
   }
 }
 
-/** The servers of the plan in use. */
+/** The servers of the configuration in use. */
 export class McpInUse implements McpSource {
   #used: McpServers | null = null;
 
@@ -96,8 +100,8 @@ export class McpInUse implements McpSource {
 
 /** The server's own names of the tools that an agent lists. */
 export function toolsOf({ agent }: BrainConfig, server: string): readonly string[] {
-  const own = (agent?.tools ?? []).filter((tool) => serverOf(tool) === server);
-  return own.map((tool) => tool.slice(`mcp.${server}.`.length));
+  const names = (agent?.tools ?? []).filter((tool) => serverOf(tool) === server);
+  return names.map((tool) => tool.slice(`mcp.${server}.`.length));
 }
 
 const keyOf = (brain: string, server: string): string => `${server} ${brain}`;
@@ -123,7 +127,7 @@ function optionsOf(
   };
 }
 
-/** `secret`: values that it is given, and that nobody else is to see. */
+/** `secret`: values that the server gets and nobody else may see. */
 export function reachOf(
   brain: BrainConfig,
   { reach, timeoutMs }: McpServerConfig,
@@ -132,18 +136,27 @@ export function reachOf(
 ): { readonly reach: ServerOptions['reach']; readonly secret: readonly string[] } {
   if (reach.kind === 'command') {
     const env = Object.entries(reach.env).map(([key, name]) => [key, valueOf(name)] as const);
-    // A path or a user's name is no secret, and would be cut out of honest answers.
+    // A path or a user's name is no secret, and removing it would damage honest answers.
     const secret = env.flatMap(([key, value]) => (plainVariables.has(key) ? [] : [value]));
     const { program, args } = reach;
-    const own = { kind: 'command', program, args, env: Object.fromEntries(env) } as const;
-    return { reach: own, secret };
+    const reachOptions = { kind: 'command', program, args, env: Object.fromEntries(env) } as const;
+    return { reach: reachOptions, secret };
   }
   const url = new URL(reach.url);
   const token = reach.tokenEnv === null ? null : valueOf(reach.tokenEnv);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const nearOnly = brain.sensitivity === 'private' || isLoopbackHost(host);
-  const own = { kind: 'url', url, token, nearOnly, timeoutMs, http, steady, version } as const;
-  return { reach: own, secret: token === null ? [] : [token] };
+  const reachOptions = {
+    kind: 'url',
+    url,
+    token,
+    nearOnly,
+    timeoutMs,
+    http,
+    steady,
+    version,
+  } as const;
+  return { reach: reachOptions, secret: token === null ? [] : [token] };
 }
 
 const plainVariables: ReadonlySet<string> = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TMPDIR']);

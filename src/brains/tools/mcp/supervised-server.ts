@@ -1,11 +1,12 @@
 /**
- * Keeps one server connected, for as long as its plan lives.
+ * Keeps one server connected, for as long as its configuration runs.
  *
- * States: starting → up → down → (after a pause) starting …; ended from each of them. A start that
- * fails, a connection that ends and a server that floods are one case: down, with a pause that
- * doubles from 1 s to 60 s and begins anew once it was up for a minute. A server at a url that was
- * up and has forgotten the session (after its restart) goes from up to starting at once: what is
- * called meanwhile waits for the new session, and what met the old one is called again, once.
+ * States: starting → up → down → (after a pause) starting …; ended from each of them. A failed
+ * start, a lost connection and a server that floods all lead to down. The pause doubles from 1 s to
+ * 60 s, and begins anew once the server was up for a minute.
+ *
+ * A server at a url may forget its session (after its restart). Then it goes from up to starting at
+ * once. New calls wait for the new session, and calls that met the old one are repeated, once.
  */
 import type { McpServerConfig } from '../../../config/config.ts';
 import { pause } from '../../../lib/backoff.ts';
@@ -27,19 +28,19 @@ export type ServerOptions = {
   readonly reach: ConnectionOptions['reach'];
   readonly version: string;
   readonly steady: () => number;
-  /** For the first words, and for each list of its tools. */
+  /** For the handshake, and for each list of its tools. */
   readonly initMs: number;
-  /** Takes secrets out of what the server gives back. */
+  /** Removes secrets from the server's answers. */
   readonly clean: (text: string) => string;
-  /** Something to be told an operator, once for each text. */
+  /** A warning for the operator, once for each text. */
   readonly warned: (text: string) => void;
 };
 
 const firstPauseMs = 1_000;
 const pauseMaxMs = 60_000;
-const provenMs = 60_000;
+const stableMs = 60_000;
 const callsMax = 32;
-/** No server tells by itself at a url that its tools are others by now. */
+/** No server at a url announces by itself that its tools have changed. */
 const relistMs = 60_000;
 /** Between two lists, however often a server says that its tools changed. */
 const changedPauseMs = 1_000;
@@ -48,14 +49,14 @@ export class SupervisedServer implements McpServer {
   readonly config: McpServerConfig;
   readonly #options: ServerOptions;
   readonly #ending = new AbortController();
-  readonly #told = new Set<string>();
+  readonly #warned = new Set<string>();
   #connection: Connection | null = null;
   #state: McpServerState = 'starting';
   #reason: string | null = null;
   #definitions: ReadonlyMap<string, Definition> | null = null;
   #calls = 0;
   #changed: (() => void) | null = null;
-  /** While a new session is begun; resolves when that has worked, or has failed. */
+  /** Set while a new session begins; resolves when it has begun or failed. */
   #renewal: PromiseWithResolvers<void> | null = null;
   #run: Promise<void> | null = null;
 
@@ -66,7 +67,7 @@ export class SupervisedServer implements McpServer {
 
   /** Begins, and returns at once. */
   open(): void {
-    this.#run ??= this.#keep();
+    this.#run ??= this.#supervise();
   }
 
   async close(): Promise<void> {
@@ -90,8 +91,8 @@ export class SupervisedServer implements McpServer {
     return { brain, server, kind: reach.kind, state: this.#state, reason: this.#reason, tools };
   }
 
-  /** Tells what keeps listed tools from being announced, each once. */
-  tell(): void {
+  /** Warns, once each, why listed tools are not announced. */
+  warnOfTools(): void {
     for (const tool of this.#options.listed) {
       const state = this.#stateOf(tool);
       if (state === 'announced' || state === 'waiting') continue;
@@ -109,23 +110,23 @@ export class SupervisedServer implements McpServer {
       return { kind: 'failed', text: `${callsMax} calls wait for this server already.` };
     }
     this.#calls++;
-    const given = new AbortController();
-    const stop = AbortSignal.any([signal, given.signal]);
+    const callOver = new AbortController();
+    const stop = AbortSignal.any([signal, callOver.signal]);
     const until = this.#options.steady() + timeoutMs;
     try {
       const first = await this.#callOnce(tool, args, until, stop);
       if (first !== sessionIsOver) return first;
       const second = await this.#callOnce(tool, args, until, stop);
       if (second !== sessionIsOver) return second;
-      this.#warn(`the MCP server ${this.config.name} ${forgetful}`);
+      this.#warn(`the MCP server ${this.config.name} ${losesSession}`);
       return { kind: 'failed', text: 'The call was not run: the server keeps no session.' };
     } finally {
-      given.abort();
+      callOver.abort();
       this.#calls--;
     }
   }
 
-  /** By the connection that there is, or the one that is about to be. */
+  /** Calls by the present connection, or by the one that is being made. */
   async #callOnce(
     tool: string,
     args: Record<string, unknown>,
@@ -136,10 +137,10 @@ export class SupervisedServer implements McpServer {
     if (this.#renewal !== null) {
       await Promise.race([this.#renewal.promise, pause(until - steady(), signal)]);
     }
-    const { resultOf, saidOf } = await import('./result-text.ts');
+    const { resultOf, errorText } = await import('./result-text.ts');
     const connection = this.#connection;
     const timeoutMs = until - steady();
-    // The server of a new session may say something else of its tools.
+    // With the new session, the server may define its tools differently.
     if (connection === null || this.definition(tool) === null || timeoutMs <= 0) return unavailable;
     try {
       return resultOf(await connection.call(tool, args, { signal, timeoutMs }), clean);
@@ -151,14 +152,14 @@ export class SupervisedServer implements McpServer {
       const reason = reasonOf(error);
       if (reason !== null)
         this.#warn(`a call of mcp.${this.config.name}.${tool} failed: ${reason}`);
-      // What a server wrote into its error is for the model alone, and bounded like a result.
-      return { kind: 'failed', text: connection.isOver ? endedMeanwhile : clean(saidOf(error)) };
+      // A server's error text is for the model alone, and bounded like a result.
+      return { kind: 'failed', text: connection.isOver ? endedMeanwhile : clean(errorText(error)) };
     }
   }
 
   /**
-   * Begins a new session in the place of that connection's.
-   * @returns false: another one has done it, or the session never was of use
+   * Begins a new session instead of that connection's.
+   * @returns false: another call has done it, or the session never worked
    */
   #renew(connection: Connection): boolean {
     if (this.#connection !== connection || this.#state !== 'up') return false;
@@ -168,46 +169,46 @@ export class SupervisedServer implements McpServer {
     return true;
   }
 
-  async #keep(): Promise<void> {
+  async #supervise(): Promise<void> {
     const { signal } = this.#ending;
     const { steady } = this.#options;
     let failures = 0;
     while (!signal.aborted) {
       const since = steady();
-      const reason = await this.#once(signal).catch(() => 'it could not be asked');
+      const reason = await this.#connectOnce(signal).catch(() => 'it could not be asked');
       this.#connection = null;
       if (signal.aborted) break;
       if (reason === sessionOver) continue;
       this.#definitions = null;
       [this.#state, this.#reason] = ['down', reason];
-      this.#settle();
+      this.#endRenewal();
       this.#warn(`the MCP server ${this.config.name} is down: ${reason}`);
-      failures = steady() - since >= provenMs ? 1 : failures + 1;
+      failures = steady() - since >= stableMs ? 1 : failures + 1;
       await pause(Math.min(pauseMaxMs, firstPauseMs * 2 ** (failures - 1)), signal);
       if (!signal.aborted) this.#state = 'starting';
     }
     this.#state = 'ended';
     this.#definitions = null;
-    this.#settle();
+    this.#endRenewal();
   }
 
-  #settle(): void {
+  #endRenewal(): void {
     this.#renewal?.resolve();
     this.#renewal = null;
   }
 
   /** @returns why it is over */
-  async #once(signal: AbortSignal): Promise<string> {
-    const { Connection: Made } = await import('./connection.ts');
+  async #connectOnce(signal: AbortSignal): Promise<string> {
+    const { Connection: ConnectionClass } = await import('./connection.ts');
     const { reach, version, steady, initMs } = this.#options;
     const toolsChanged = (): void => this.#changed?.();
-    const connection = new Made({ reach, version, steady, initMs, toolsChanged });
+    const connection = new ConnectionClass({ reach, version, steady, initMs, toolsChanged });
     this.#connection = connection;
     const ended = connection.ended;
     let reason: string | null = null;
     try {
       reason = await Promise.race([this.#list(connection, signal), ended]);
-      reason ??= await this.#follow(connection, ended, signal);
+      reason ??= await this.#watch(connection, ended, signal);
       return reason;
     } finally {
       if (reason !== sessionOver) await connection.close();
@@ -232,17 +233,17 @@ export class SupervisedServer implements McpServer {
       if (signal.aborted || this.#isGone(connection)) return 'it was ended';
       this.#definitions = new Map(tools.map((tool) => [tool.name, tool]));
       [this.#state, this.#reason] = ['up', null];
-      this.#settle();
-      this.tell();
+      this.#endRenewal();
+      this.warnOfTools();
       return null;
     } catch (error) {
       if (!isSessionOver(error)) return reasonOf(error) ?? 'it did not list its tools';
-      return this.#renew(connection) ? sessionOver : `it ${forgetful}`;
+      return this.#renew(connection) ? sessionOver : `it ${losesSession}`;
     }
   }
 
-  /** Lists anew when the server says so, and a url now and then. */
-  async #follow(connection: Connection, ended: Promise<string>, signal: AbortSignal) {
+  /** Lists the tools again when the server says so, and at a url from time to time. */
+  async #watch(connection: Connection, ended: Promise<string>, signal: AbortSignal) {
     for (;;) {
       const { promise: changed, resolve } = Promise.withResolvers<null>();
       this.#changed = () => resolve(null);
@@ -256,14 +257,14 @@ export class SupervisedServer implements McpServer {
       if (reason !== null) return reason;
       if (signal.aborted) return 'it was ended';
       const paused = pause(changedPauseMs, signal).then(() => null);
-      const during = await Promise.race([ended, paused]);
-      if (during !== null) return during;
+      const early = await Promise.race([ended, paused]);
+      if (early !== null) return early;
       const failed = await this.#relist(connection, signal);
       if (failed !== null) return this.#isGone(connection) ? ended : failed;
     }
   }
 
-  /** It has ended, or another one is to take its place. */
+  /** The connection has ended, or another one is taking its place. */
   #isGone(connection: Connection): boolean {
     return connection.isOver || connection !== this.#connection;
   }
@@ -285,19 +286,19 @@ export class SupervisedServer implements McpServer {
   }
 
   #warn(text: string): void {
-    if (this.#told.has(text)) return;
-    this.#told.add(text);
+    if (this.#warned.has(text)) return;
+    this.#warned.add(text);
     this.#options.warned(text);
   }
 }
 
-/** Of one try of a call: its session was over, so it did not run. */
+/** The result of an attempt whose session was over, so the call did not run. */
 const sessionIsOver = Symbol('the session is over');
 
 const endedMeanwhile =
   'The server ended before it answered. Whether the call took effect is not known.';
 
-const forgetful =
+const losesSession =
   'knows nothing of the session that it has just begun: send all of svc to one process of it, or ' +
   'run it without sessions';
 

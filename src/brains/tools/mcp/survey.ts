@@ -1,4 +1,4 @@
-/** Asks each server once what it offers, for an operator who looks at it; nothing is called. */
+/** Asks each server once which tools it offers, for an operator to look at; it calls no tool. */
 import type { BrainConfig, Secrets } from '../../../config/config.ts';
 import { Mask } from '../../../lib/mask.ts';
 import { Connection } from './connection.ts';
@@ -13,8 +13,8 @@ export type SurveyedServer = {
   readonly answer:
     | { readonly kind: 'listed'; readonly definitions: ReadonlyMap<string, Definition> }
     /**
-     * `reason`: words of svc. `said`: what the program wrote last to its stderr, in one line and
-     * without the values of its environment; null: nothing.
+     * `reason`: svc's own words. `said`: the program's last line on stderr, without the values of
+     * its environment; null: none.
      */
     | { readonly kind: 'down'; readonly reason: string; readonly said: string | null };
 };
@@ -22,9 +22,9 @@ export type SurveyedServer = {
 export type SurveyDeps = Pick<McpDeps, 'http' | 'steady' | 'version'>;
 
 const initMs = 30_000;
-const saidMax = 300;
+const lastWordsMax = 300;
 
-/** Servers of one name are one server: the check of the configuration holds it. */
+/** Servers of one name are one server: the check of the configuration guarantees it. */
 export async function surveyServers(
   brains: readonly BrainConfig[],
   secrets: Secrets,
@@ -32,23 +32,23 @@ export async function surveyServers(
   signal: AbortSignal,
 ): Promise<readonly SurveyedServer[]> {
   const names = new Set(brains.flatMap(({ agent }) => (agent?.mcp ?? []).map(({ name }) => name)));
-  const asked = Array.from(names, async (name): Promise<SurveyedServer> => {
-    const own = brains.filter(({ agent }) => agent?.mcp.some((one) => one.name === name));
-    const listed = [...new Set(own.flatMap((brain) => toolsOf(brain, name)))];
-    return { server: name, listed, answer: await ask(own, name, secrets, deps, signal) };
+  const surveys = Array.from(names, async (name): Promise<SurveyedServer> => {
+    const users = brains.filter(({ agent }) => agent?.mcp.some((one) => one.name === name));
+    const listed = [...new Set(users.flatMap((brain) => toolsOf(brain, name)))];
+    return { server: name, listed, answer: await surveyServer(users, name, secrets, deps, signal) };
   });
-  return Promise.all(asked);
+  return Promise.all(surveys);
 }
 
-async function ask(
-  own: readonly BrainConfig[],
+async function surveyServer(
+  users: readonly BrainConfig[],
   name: string,
   secrets: Secrets,
   deps: SurveyDeps,
   signal: AbortSignal,
 ): Promise<SurveyedServer['answer']> {
-  // The strictest of those that use it: what it says is the same for all.
-  const brain = own.find(({ sensitivity }) => sensitivity === 'private') ?? own[0]!;
+  // The strictest brain that uses it: the server's answer is the same for all.
+  const brain = users.find(({ sensitivity }) => sensitivity === 'private') ?? users[0]!;
   const config = brain.agent!.mcp.find((one) => one.name === name)!;
   const { version, steady } = deps;
   const { reach, secret } = reachOf(brain, config, (env) => secrets.get(env) ?? '', deps);
@@ -64,7 +64,7 @@ async function ask(
     const mask = new Mask();
     mask.add(secret);
     const words = await connection.lastWords((text) => mask.clean(text));
-    return { kind: 'down', reason, said: words?.slice(0, saidMax) ?? null };
+    return { kind: 'down', reason, said: words?.slice(0, lastWordsMax) ?? null };
   } finally {
     await connection.close();
   }

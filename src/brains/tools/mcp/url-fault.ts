@@ -1,18 +1,18 @@
 /**
- * What kept a server at a url from answering: by name, and with what can be done. The words are
- * svc's own. The path of a url is not told: some hold a secret.
+ * Why a server at a url did not answer, and how to mend it. All words are svc's own. The path of a
+ * url is left out: some paths hold a secret.
  */
 import { farAddressCode } from '../../../lib/private-connector.ts';
 import type { AnswerHeaders, HttpResult } from '../../../lib/http-client.ts';
 
 export class UrlFault extends Error {
-  /** For whom the next step is no use: part of a sentence about the server. */
+  /** Part of a sentence about the server, for readers who cannot act on the remedy. */
   readonly what: string;
   /** For an operator. */
   readonly reason: string;
-  /** The server may have begun what it was asked for. */
+  /** The server may have begun the request. */
   readonly mayHaveRun: boolean;
-  /** It knows the session no more, so that it did nothing; a new one may be begun. */
+  /** The server no longer knows the session, so it did nothing; a new session may begin. */
   readonly hasForgotten: boolean;
 
   constructor([what, remedy]: Words, mayHaveRun: boolean, hasForgotten = false) {
@@ -24,14 +24,14 @@ export class UrlFault extends Error {
   }
 }
 
-/** Why a connection is over whose server has forgotten its session. */
+/** Why a connection is over when its server has forgotten the session. */
 export const sessionOver = 'its session is over';
 
 export function isSessionOver(error: unknown): boolean {
   return error instanceof UrlFault && error.hasForgotten;
 }
 
-/** For an operator; null: it is no fault of the way to a url. */
+/** For an operator; null: the error is no fault of a url. */
 export function reasonOf(error: unknown): string | null {
   return error instanceof UrlFault ? error.reason : null;
 }
@@ -41,7 +41,7 @@ type Words = readonly [what: string, remedy: string];
 export type UrlAsked = {
   readonly url: URL;
   readonly hasToken: boolean;
-  /** The request was of a session. */
+  /** The request belonged to a session. */
   readonly hasSession: boolean;
 };
 
@@ -98,9 +98,9 @@ type Answered = {
 };
 
 /**
- * @param answer with a status that is no success
- * Source of what 404 means: MCP 2025-11-25, basic/transports, "Session Management". Many servers
- * say 400 in its place (python-sdk#1004, fastmcp#121, affine-mcp-server#301).
+ * @param answer with a status that is no success Source of the meaning of 404: MCP 2025-11-25,
+ *   basic/transports, "Session Management". Many servers answer 400 instead (python-sdk#1004,
+ *   fastmcp#121, affine-mcp-server#301).
  */
 export function faultOfStatus(answer: Answered, asked: UrlAsked): UrlFault {
   const { status, body } = answer;
@@ -116,7 +116,7 @@ export function faultOfStatus(answer: Answered, asked: UrlAsked): UrlFault {
   return new UrlFault(wordsOfStatus(answer, asked), status >= 500);
 }
 
-/** Some refuse the newest revision in place of naming their own: xiaohongshu-mcp#697. */
+/** Some refuse the newest revision instead of naming their own: xiaohongshu-mcp#697. */
 export const ofRevision = /protocol version/i;
 
 const ofSession = /session|not initiali[sz]ed/i;
@@ -152,7 +152,7 @@ function wordsOfStatus({ status, headers }: Answered, { url, hasToken }: UrlAske
   }
 }
 
-/** In words: the address itself is a stranger's word, and may hold a secret. */
+/** In words: the address itself is a stranger's text, and may hold a secret. */
 function whereTo(location: AnswerHeaders[string], url: URL): string {
   if (typeof location !== 'string' || !URL.canParse(location, url.href)) return '';
   const to = new URL(location, url.href);
@@ -171,7 +171,7 @@ export function faultOfType(type: string | null): UrlFault {
   return new UrlFault(['it answered with something other than JSON', lookAtPath], true);
 }
 
-/** Of an answer that is no message, or not the one that was asked for. */
+/** For an answer that is no message, or not the requested one. */
 export function faultOfAnswer(what: 'no_json' | 'no_result' | 'too_many'): UrlFault {
   const words = {
     no_json: 'its answer is no JSON',

@@ -71,8 +71,8 @@ for (const mode of ['sessions', 'sessions_400'] as const) {
     const before = stage.warnings.length;
     server.forget();
     const calls = ['one', 'two', 'three'].map((text) => stage.call('mcp_fake_echo', { text }));
-    const told = (await Promise.all(calls)).map(({ text }) => text);
-    assert.deepEqual(told, ['you said: one', 'you said: two', 'you said: three']);
+    const texts = (await Promise.all(calls)).map(({ text }) => text);
+    assert.deepEqual(texts, ['you said: one', 'you said: two', 'you said: three']);
     assert.equal(server.ran(), 3, 'each ran once');
     assert.equal(server.asked.filter((one) => one === 'POST initialize').length, 2);
     assert.equal(stage.warnings.length, before, 'nobody needs to know');

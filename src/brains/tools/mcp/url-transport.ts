@@ -1,11 +1,12 @@
 /**
- * A server at a url: each message is one POST over svc's own client, with no redirect, no proxy and
- * no other origin. An answer is JSON, or a stream of events that are read as they come: what a
- * server asks in the middle is told at once, and what is asked for counts as soon as it is there,
- * however long the stream stays open. The stream of a server's own messages (GET) is not opened.
+ * The transport to a server at a url: each message is one POST over svc's own client, with no
+ * redirect, no proxy and no other origin. An answer is JSON, or a stream of events that are read as
+ * they come. A server's request in the middle is passed on at once. The requested result counts as
+ * soon as it is there, however long the stream stays open. The stream of a server's own messages
+ * (GET) is not opened.
  *
- * How long an answer may take is the caller's to say: it sends `notifications/cancelled`, at which
- * the request is given up.
+ * The caller decides how long an answer may take: it sends `notifications/cancelled`, and then the
+ * request is given up.
  *
  * Source: MCP 2025-11-25, basic/transports, "Streamable HTTP".
  */
@@ -26,7 +27,7 @@ export type UrlOptions = {
   readonly url: URL;
   readonly token: string | null;
   readonly nearOnly: boolean;
-  /** For what has no answer: a notification, and the answer to what the server asked. */
+  /** For messages without an answer: a notification, and the answer to a server's request. */
   readonly timeoutMs: number;
   readonly http: HttpClient;
   readonly steady: () => SteadyTime;
@@ -34,11 +35,11 @@ export type UrlOptions = {
 };
 
 const bodyBytesMax = 1024 * 1024;
-/** In one answer: each is looked into. */
+/** In one answer: each of them is examined. */
 const messagesMax = 256;
-/** Beyond every time that a caller gives: two equal ones would race. */
+/** Longer than every timeout of a caller: two equal ones would race. */
 const requestMsMax = 900_000;
-/** So long the server may take to end a stream by itself, which keeps its connection. */
+/** How long the server may take to end a stream by itself, which keeps its connection. */
 const lingerMs = 1_000;
 
 export class UrlTransport implements Transport {
@@ -46,11 +47,11 @@ export class UrlTransport implements Transport {
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: Transport['onmessage'];
   sessionId: string | undefined;
-  /** What kept the last request from being answered; null: nothing did. */
+  /** Why the last request was not answered; null: it was. */
   fault: UrlFault | null = null;
   readonly #options: UrlOptions;
-  readonly #underWay = new Map<string | number, Stopper>();
-  readonly #all = new Set<Stopper>();
+  readonly #running = new Map<string | number, Stopper>();
+  readonly #stops = new Set<Stopper>();
   #protocolVersion: string | null = null;
   #isClosed = false;
 
@@ -66,14 +67,14 @@ export class UrlTransport implements Transport {
     this.#protocolVersion = version;
   }
 
-  /** Ends with the answer of a request. @throws UrlFault when there is none */
+  /** Resolves with the answer of a request. @throws UrlFault when there is none */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) throw new Error('the connection is closed');
     const id = idOf(message);
     if (id === null) this.#giveUp(message);
     const stop = new Stopper();
-    this.#all.add(stop);
-    if (id !== null) this.#underWay.set(id, stop);
+    this.#stops.add(stop);
+    if (id !== null) this.#running.set(id, stop);
     try {
       await this.#exchange(message, id, stop);
       this.fault = null;
@@ -81,25 +82,25 @@ export class UrlTransport implements Transport {
       if (error instanceof UrlFault && !stop.stopped) this.fault = error;
       throw error;
     } finally {
-      this.#all.delete(stop);
-      if (id !== null) this.#underWay.delete(id);
+      this.#stops.delete(stop);
+      if (id !== null) this.#running.delete(id);
     }
   }
 
   close(): Promise<void> {
     if (!this.#isClosed) {
       this.#isClosed = true;
-      for (const stop of this.#all) stop.stop();
+      for (const stop of this.#stops) stop.stop();
       this.onclose?.();
     }
     return Promise.resolve();
   }
 
-  /** The caller waits no longer: the server is told, and nothing more is read. */
+  /** The caller waits no longer: its request is stopped, and nothing more of the answer is read. */
   #giveUp(message: JSONRPCMessage): void {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return;
     const { requestId } = (message.params ?? {}) as { requestId?: string | number };
-    if (requestId !== undefined) this.#underWay.get(requestId)?.stop();
+    if (requestId !== undefined) this.#running.get(requestId)?.stop();
   }
 
   async #exchange(message: JSONRPCMessage, id: string | number | null, stop: Stopper) {
@@ -111,7 +112,7 @@ export class UrlTransport implements Transport {
       message: (one) => this.onmessage?.(one),
     });
     const request = this.#requestOf(message, session, id === null);
-    const result = await http.send({ ...request, heard: answer.heard }, stop);
+    const result = await http.send({ ...request, heard: answer.onPart }, stop);
     if (answer.isWhole) return;
     if (answer.fault !== null) throw answer.fault;
     const asked = { url, hasToken: token !== null, hasSession: session !== undefined };
@@ -120,8 +121,9 @@ export class UrlTransport implements Transport {
       const fault = faultOfStatus(result, asked);
       // Nothing depends on a notification: outline#13775, hyperdx#2686.
       if (id === null && !fault.hasForgotten) return;
-      // Some servers give the error of a request with a status of its own. A session that is over
-      // has none of its own: who calls again would run the tool twice.
+      // Some servers send the error of a request with an error status. A session that ended with
+      // 404 has no such error. After a 400 the body decides: a call that is repeated wrongly would
+      // run the tool twice.
       const isOver = fault.hasForgotten && result.status !== 400;
       if (isOver || !isJson(result.headers)) throw fault;
       answer.take(result.body);
@@ -154,14 +156,14 @@ export class UrlTransport implements Transport {
 }
 
 type AnswerEvents = {
-  /** Before its first message. */
+  /** Called before the first message. */
   readonly began: (headers: AnswerHeaders) => void;
   readonly message: (message: JSONRPCMessage) => void;
 };
 
-/** What comes back for one request. */
+/** The answer to one request. */
 class Answer {
-  /** The result or error that was asked for has come. */
+  /** The requested result or error has come. */
   isWhole = false;
   fault: UrlFault | null = null;
   readonly #id: string | number | null;
@@ -171,14 +173,14 @@ class Answer {
   #parser: EventSourceParser | null = null;
   #messages = 0;
 
-  /** @param id of the request; null: it is none */
+  /** @param id of the request; null: the message is no request */
   constructor(id: string | number | null, stop: Stopper, events: AnswerEvents) {
     this.#id = id;
     this.#stop = stop;
     this.#events = events;
   }
 
-  readonly heard = (status: number, part: Buffer, headers: AnswerHeaders): void => {
+  readonly onPart = (status: number, part: Buffer, headers: AnswerHeaders): void => {
     if (status < 200 || status >= 300 || !isStream(headers) || this.#id === null) return;
     if (this.#parser === null) this.#events.began(headers);
     this.#parser ??= createParser({
@@ -189,7 +191,7 @@ class Answer {
     this.#parser.feed(this.#decoder.decode(part, { stream: true }));
   };
 
-  /** One message, or several in a list, as older revisions of the protocol allow. */
+  /** Takes one message, or several in a list, as older revisions of the protocol allow. */
   take(text: string): void {
     let value: unknown;
     try {
@@ -203,11 +205,11 @@ class Answer {
       if (++this.#messages > messagesMax) {
         this.fault = faultOfAnswer('too_many');
         this.#stop.stop();
-      } else if (typeof one === 'object' && one !== null) this.#pass(one as JSONRPCMessage);
+      } else if (typeof one === 'object' && one !== null) this.#forward(one as JSONRPCMessage);
     }
   }
 
-  /** @throws UrlFault when it is not whole */
+  /** @throws UrlFault when the answer is not complete */
   end({ headers, body }: Extract<HttpResult, { kind: 'answer' }>): void {
     if (!isStream(headers)) {
       const type = headers['content-type'];
@@ -220,7 +222,7 @@ class Answer {
     if (!this.isWhole) throw this.fault ?? faultOfAnswer('no_result');
   }
 
-  #pass(message: JSONRPCMessage): void {
+  #forward(message: JSONRPCMessage): void {
     this.#events.message(message);
     if (this.#id === null || !isAnswer(message) || !isIdOf(message, this.#id)) return;
     this.isWhole = true;
@@ -228,7 +230,7 @@ class Answer {
   }
 }
 
-/** Of a request, which is answered; null: it is a notification or an answer itself. */
+/** The id of a request, which gets an answer; null: it is a notification or an answer itself. */
 function idOf(message: JSONRPCMessage): string | number | null {
   return 'method' in message && 'id' in message ? message.id : null;
 }

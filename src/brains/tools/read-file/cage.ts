@@ -1,17 +1,16 @@
 /**
  * A cage opens one regular file below a root, or says why not. It follows no link below the root,
- * never waits for a writer, and a change of the folders meanwhile gains nobody anything.
+ * never waits for a writer, and nobody gains anything by changing folders meanwhile.
  */
 import { constants, type BigIntStats } from 'node:fs';
 import { lstat, open, readlink, statfs, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * What a model wrote as a path, as names below the root. Nothing is decoded and nothing resolved:
- * a name is taken as it stands, so `%2e%2e` is a file of that name, and `..` is refused wherever
- * it stands.
+ * A model's path, as names below the root. The cage decodes and resolves nothing and takes each
+ * name as it stands. So `%2e%2e` is a file of that name, and `..` is refused everywhere.
  */
-type Wanted =
+type WantedPath =
   | { readonly kind: 'wanted'; readonly parts: readonly string[] }
   | { readonly kind: 'refused'; readonly text: string; readonly rule: string };
 
@@ -21,10 +20,10 @@ const partsMax = 64;
 
 /**
  * @param roots absolute paths of the one root: an absolute path must lie under one of them
- * @param windows backslashes part names too, letters count alike in both cases, and a colon
- *   (a drive, a stream of a file) is refused
+ * @param windows backslashes separate names too, letter case is ignored, and a colon (a drive, a
+ *   stream of a file) is refused
  */
-export function wantedPath(path: string, roots: readonly string[], windows = false): Wanted {
+export function wantedPath(path: string, roots: readonly string[], windows = false): WantedPath {
   if (path.length > pathLengthMax) return refused('odd_path', 'The path is too long.');
   if (path.includes('\0') || !path.isWellFormed()) {
     return refused('odd_path', 'The path has characters that no path has.');
@@ -48,8 +47,8 @@ function partsOf(path: string, windows: boolean): readonly string[] {
 }
 
 /**
- * Whether a name is dots alone, also with what some file systems leave out: characters that nobody
- * sees, and spaces at the end.
+ * Whether a name consists of dots, ignoring characters that some file systems drop: invisible ones,
+ * and spaces.
  */
 function leadsUp(part: string): boolean {
   const seen = part.replaceAll(/[\p{Default_Ignorable_Code_Point}\s]/gu, '');
@@ -74,23 +73,23 @@ function partsUnder(
   return null;
 }
 
-function refused(rule: string, text: string): Wanted {
+function refused(rule: string, text: string): WantedPath {
   return { kind: 'refused', rule, text };
 }
 
-// The cage where no handle of a folder can be walked through. Every part is looked at before and
-// after the file is opened. All parts must be the same then, none may be a link, and the last must
-// be the open file. A process that swaps folders at the right moment each time may still get past
-// it: the window is narrow, not closed.
+// The cage for systems without folder handles. It checks every part before and after the file is
+// opened. All parts must be the same then, none may be a link, and the last must be the open file.
+// A process that swaps folders at the right moment each time may still get past it: the window is
+// narrow, not closed.
 
-/** An attacker has to deceive each of these looks. */
-const looksAfter = 3;
+/** An attacker has to deceive each of these checks. */
+const checksAfter = 3;
 
 export async function openByComparing(root: string, parts: readonly string[]): Promise<Opened> {
   let file: FileHandle | null = null;
   try {
     if ((await realpath(root)) !== root) return rootMoved;
-    const before = await look(root, parts);
+    const before = await statParts(root, parts);
     if ('kind' in before) return before;
     const fault = kindFault(before.at(-1)!);
     if (fault !== null) return fault;
@@ -98,10 +97,10 @@ export async function openByComparing(root: string, parts: readonly string[]): P
     const stats = await file.stat({ bigint: true });
     const last = kindFault(stats);
     if (last !== null) return last;
-    for (let count = 0; count < looksAfter; count++) {
-      const after = await look(root, parts);
-      if ('kind' in after || !sameOnes(before, after)) return movedAway;
-      if (!isSame(stats, after.at(-1)!)) return movedAway;
+    for (let count = 0; count < checksAfter; count++) {
+      const after = await statParts(root, parts);
+      if ('kind' in after || !areSame(before, after)) return movedRefusal;
+      if (!isSame(stats, after.at(-1)!)) return movedRefusal;
     }
     const opened = { kind: 'opened', file, size: Number(stats.size) } as const;
     file = null;
@@ -113,8 +112,8 @@ export async function openByComparing(root: string, parts: readonly string[]): P
   }
 }
 
-/** Every part as it is now, the root among them. */
-async function look(
+/** The current state of every part, the root included. */
+async function statParts(
   root: string,
   parts: readonly string[],
 ): Promise<readonly BigIntStats[] | NotOpened> {
@@ -123,13 +122,13 @@ async function look(
   for (const part of parts) {
     path = join(path, part);
     const stats = await lstat(path, { bigint: true });
-    if (stats.isSymbolicLink()) return linkMet;
+    if (stats.isSymbolicLink()) return linkRefusal;
     seen.push(stats);
   }
   return seen;
 }
 
-function sameOnes(before: readonly BigIntStats[], after: readonly BigIntStats[]): boolean {
+function areSame(before: readonly BigIntStats[], after: readonly BigIntStats[]): boolean {
   return before.every((stats, index) => isSame(stats, after[index]!));
 }
 
@@ -138,13 +137,12 @@ function isSame(a: BigIntStats, b: BigIntStats): boolean {
 }
 
 /**
- * Opens what the parts name, from the root downwards; `parts` has one at least.
- * @param root its real path, of which no part is a link; otherwise it is not the root that was
- *   meant
+ * Opens the file named by `parts`, from the root downwards; `parts` has at least one.
+ * @param root its real path, of which no part is a link; otherwise the root has changed
  */
 export type Cage = (root: string, parts: readonly string[]) => Promise<Opened>;
 
-/** The file is the caller's to close. `rule` is a stable code of what the cage forbids. */
+/** The caller closes the file. `rule` is a stable code for the reason of a refusal. */
 export type Opened =
   | { readonly kind: 'opened'; readonly file: FileHandle; readonly size: number }
   | NotOpened;
@@ -156,34 +154,34 @@ export type NotOpened =
 /** Windows has no such flags, and no such files. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants as Partial<typeof constants>;
 
-/** For the file itself: a link is not followed, a pipe not waited for. */
+/** For the file itself: does not follow a link, does not wait for a pipe. */
 export const fileFlags = constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
-export const linkMet: NotOpened = {
+export const linkRefusal: NotOpened = {
   kind: 'refused',
   rule: 'link',
   text: 'That path leads over a link, and links are not followed here.',
 };
 
-export const movedAway: NotOpened = {
+export const movedRefusal: NotOpened = {
   kind: 'refused',
   rule: 'moved',
   text: 'The folders changed while the file was opened, so it was not read. Try again.',
 };
 
-export const isFolder: NotOpened = {
+export const folderRefusal: NotOpened = {
   kind: 'refused',
   rule: 'not_a_file',
   text: 'That is a folder, not a file.',
 };
 
-const isOdd: NotOpened = {
+const oddFileRefusal: NotOpened = {
   kind: 'refused',
   rule: 'not_a_file',
   text: 'That is not an ordinary file.',
 };
 
-export const isHeld: NotOpened = {
+export const databaseRefusal: NotOpened = {
   kind: 'refused',
   rule: 'in_use',
   text: 'That file is of the database of this service, and is not read.',
@@ -208,11 +206,11 @@ export const rootMissing: NotOpened = {
   text: 'The folder that may be read cannot be opened.',
 };
 
-/** @returns why a file of that kind is not opened; null: it may be */
+/** @returns why a file of that kind is not opened; null: it may be opened */
 export function kindFault(stats: BigIntStats): NotOpened | null {
-  if (stats.isSymbolicLink()) return linkMet;
-  if (stats.isDirectory()) return isFolder;
-  if (!stats.isFile()) return isOdd;
+  if (stats.isSymbolicLink()) return linkRefusal;
+  if (stats.isDirectory()) return folderRefusal;
+  if (!stats.isFile()) return oddFileRefusal;
   if (stats.nlink > 1n) {
     const text = 'That file has a second name (a hard link), which may lie outside the folder.';
     return { kind: 'refused', rule: 'hard_link', text };
@@ -220,11 +218,11 @@ export function kindFault(stats: BigIntStats): NotOpened | null {
   return null;
 }
 
-/** What the system said, for the model: it names no path that the model did not write itself. */
+/** The system's error, for the model: it names no path that the model did not write itself. */
 export function openFault(error: unknown): NotOpened {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-  if (code === 'ELOOP' || code === 'EMLINK') return linkMet;
-  if (code === 'ENXIO') return isOdd;
+  if (code === 'ELOOP' || code === 'EMLINK') return linkRefusal;
+  if (code === 'ENXIO') return oddFileRefusal;
   const texts: Readonly<Record<string, string>> = {
     ENOENT: 'There is no such file.',
     ENOTDIR: 'There is no such file: a part of the path is not a folder.',
@@ -236,21 +234,21 @@ export function openFault(error: unknown): NotOpened {
 }
 
 /**
- * The cage where `/proc` is. Every part is opened by itself, through the handle of the folder
- * before it (`/proc/self/fd/<folder>/<part>`, which is openat(2)), and no link is followed: a
- * folder that is swapped for a link after it was opened stays the folder that it was. What is open
- * in the end is asked for its path (readlink of `/proc/self/fd/<file>`): a folder that was moved
- * away meanwhile took the file out of the root. Source: proc(5), open(2).
+ * The cage for systems with `/proc`. It opens every part separately, through the handle of the
+ * folder before it (`/proc/self/fd/<folder>/<part>`, which is openat(2)), and follows no link. If
+ * somebody swaps an opened folder for a link, the handle still holds the folder. At the end it
+ * reads the path of the open file (readlink of `/proc/self/fd/<file>`): if a folder was moved away
+ * meanwhile, the file is outside the root. Source: proc(5), open(2).
  */
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * File systems whose files are views of the kernel and of processes, this one's environment among
- * them. Source: linux/magic.h.
+ * File systems whose files are views of the kernel and of processes, with this process's
+ * environment among them. Source: linux/magic.h.
  */
 const kernelViews: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
 
-/** @returns null where `/proc` does not tell what is open */
+/** @returns null if `/proc` does not show the open file */
 export async function openOnLinux(root: string, parts: readonly string[]): Promise<Opened | null> {
   let base: FileHandle;
   try {
@@ -288,7 +286,7 @@ async function openFolder(folder: FileHandle, part: string): Promise<FileHandle 
     return await open(path, folderFlags);
   } catch (error) {
     const stats = await lstat(path).catch(() => null);
-    return stats?.isSymbolicLink() === true ? linkMet : openFault(error);
+    return stats?.isSymbolicLink() === true ? linkRefusal : openFault(error);
   }
 }
 
@@ -296,7 +294,8 @@ async function openFile(base: FileHandle, folder: FileHandle, name: string): Pro
   const path = within(folder, name);
   let file: FileHandle;
   try {
-    // To open a device can set it off, so what is no file is not opened where that can be seen.
+    // Opening a device can trigger it, so anything but a file is refused before, if that is
+    // visible.
     const fault = kindFault(await lstat(path, { bigint: true }));
     if (fault !== null) return fault;
     file = await open(path, fileFlags);
@@ -318,7 +317,7 @@ async function checkOpen(base: FileHandle, file: FileHandle): Promise<Opened> {
       return { kind: 'refused', rule: 'system_view', text };
     }
     const [above, own] = [await pathOf(base), await pathOf(file)];
-    if (above === null || own === null || !lies(own, above)) return movedAway;
+    if (above === null || own === null || !liesBelow(own, above)) return movedRefusal;
     return { kind: 'opened', file, size: Number(stats.size) };
   } catch (error) {
     return openFault(error);
@@ -333,12 +332,12 @@ function within(folder: FileHandle, part: string): string {
   return `${handlePath(folder)}/${part}`;
 }
 
-/** As bytes: two names that are no UTF-8 must not look alike. */
+/** As bytes: two names that are not UTF-8 must not look alike. */
 async function pathOf(handle: FileHandle): Promise<Buffer | null> {
   return readlink(handlePath(handle), 'buffer').catch(() => null);
 }
 
-function lies(own: Buffer, above: Buffer): boolean {
+function liesBelow(own: Buffer, above: Buffer): boolean {
   const prefix = above.equals(slash) ? slash : Buffer.concat([above, slash]);
   return own.length > prefix.length && own.subarray(0, prefix.length).equals(prefix);
 }

@@ -91,8 +91,8 @@ test('a text is cut between characters, whatever their lengths, at the limit', a
     fs.writeFileSync(file, text);
     const called = await read(folder.path, 'text', limit);
     const size = Buffer.byteLength(text);
-    const told = size > limit ? `${kept}\n[cut: the first ${limit} of ${size} bytes]` : kept;
-    assert.deepEqual(called, { kind: 'done', text: told, cut: size > limit });
+    const expected = size > limit ? `${kept}\n[cut: the first ${limit} of ${size} bytes]` : kept;
+    assert.deepEqual(called, { kind: 'done', text: expected, cut: size > limit });
   }
 });
 
@@ -157,7 +157,7 @@ test('what this user may not read is said to be so', async (context) => {
   await using folder = await scratch();
   for (const name of ['', 'root', 'root/shut', 'root/open']) {
     fs.mkdirSync(join(folder.path, name), { recursive: true });
-    // Whatever the umask.
+    // Independent of the umask.
     fs.chmodSync(join(folder.path, name), 0o755);
   }
   fs.writeFileSync(join(folder.path, 'root/open/secret.txt'), canary, { mode: 0o000 });

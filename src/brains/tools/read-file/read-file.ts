@@ -1,8 +1,8 @@
 /**
- * Reads a text file below one folder. The model names the file; the folder, and how much of a file
- * is read, are the operator's. The root may itself be a link. Where the link leads is found out
- * when the tool is built: a link that leads elsewhere later is refused, not followed, and so is a
- * root that was not there then.
+ * The tool `read_file`: reads a text file below one folder. The model names the file; the operator
+ * sets the folder and how much of a file is read. The root may itself be a link. Its target is
+ * resolved when the tool is built. A link that leads elsewhere later is refused, and so is a root
+ * that was missing then.
  */
 import { realpathSync } from 'node:fs';
 import { lstat, realpath, type FileHandle } from 'node:fs/promises';
@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { isFileOf } from '../../../lib/database-files.ts';
 import { oneText, textIn, type Tool, type ToolResult } from '../tool.ts';
 import {
-  isFolder,
-  isHeld,
+  folderRefusal,
+  databaseRefusal,
   rootAbsent,
   rootMissing,
   rootMoved,
@@ -26,12 +26,12 @@ export type ReadFileLimits = {
   /** Absolute. */
   readonly root: string;
   readonly bytesMax: number;
-  /** A database whose files are left alone, wherever they lie; null: none. */
+  /** A database whose files are refused, wherever they lie; null: none. */
   readonly heldDatabase?: string | null;
 };
 
-/** @param cage the strongest one that this system has, where it is left out */
-export function createReadFile(limits: ReadFileLimits, cage: Cage = openHere): Tool {
+/** @param cage if left out, the strongest one that this system supports */
+export function createReadFile(limits: ReadFileLimits, cage: Cage = openByPlatform): Tool {
   const { bytesMax } = limits;
   const reader = new Reader(limits, cage);
   return {
@@ -70,7 +70,7 @@ class Reader {
     if (opened.kind !== 'opened') return opened;
     const { file, size } = opened;
     try {
-      return told(await readBoundedText(file, this.#limits.bytesMax, signal), size);
+      return resultOf(await readBoundedText(file, this.#limits.bytesMax, signal), size);
     } catch (error) {
       if (signal.aborted) return { kind: 'failed', text: 'The file was not read: time was over.' };
       const { code } = error as NodeJS.ErrnoException;
@@ -89,16 +89,16 @@ class Reader {
     if (real !== this.#root) return rootMoved;
     const wanted = wantedPath(path, [root, real], process.platform === 'win32');
     if (wanted.kind === 'refused') return wanted;
-    if (wanted.parts.length === 0) return isFolder;
-    if (await this.#isHeld(join(real, ...wanted.parts))) return isHeld;
+    if (wanted.parts.length === 0) return folderRefusal;
+    if (await this.#isHeld(join(real, ...wanted.parts))) return databaseRefusal;
     return this.#cage(real, wanted.parts);
   }
 
   async #isHeld(path: string): Promise<boolean> {
     const { heldDatabase = null } = this.#limits;
     if (heldDatabase === null) return false;
-    const found = await lstat(path, { bigint: true }).catch(() => null);
-    return found !== null && isFileOf(heldDatabase, found);
+    const stats = await lstat(path, { bigint: true }).catch(() => null);
+    return stats !== null && isFileOf(heldDatabase, stats);
   }
 }
 
@@ -110,23 +110,23 @@ function realPathOf(path: string): string | null {
   }
 }
 
-function told(found: BoundedText, size: number): ToolResult {
-  if (found.kind === 'not_text') {
+function resultOf(content: BoundedText, size: number): ToolResult {
+  if (content.kind === 'not_text') {
     return { kind: 'refused', rule: 'not_text', text: 'That file is not UTF-8 text.' };
   }
-  const { text, bytes, cut } = found;
+  const { text, bytes, cut } = content;
   if (text === '') return { kind: 'done', text: '[the file is empty]', cut };
   if (!cut) return { kind: 'done', text, cut };
   const all = Math.max(size, bytes + 1);
   return { kind: 'done', text: `${text}\n[cut: the first ${bytes} of ${all} bytes]`, cut };
 }
 
-async function openHere(root: string, parts: readonly string[]): Promise<Opened> {
+async function openByPlatform(root: string, parts: readonly string[]): Promise<Opened> {
   const opened = process.platform === 'linux' ? await openOnLinux(root, parts) : null;
   return opened ?? openByComparing(root, parts);
 }
 
-/** The text at the beginning of an open file, and nothing but text. */
+/** The text at the beginning of an open file, if it is text. */
 type BoundedText =
   | { readonly kind: 'text'; readonly text: string; readonly bytes: number; readonly cut: boolean }
   | { readonly kind: 'not_text' };
@@ -134,10 +134,10 @@ type BoundedText =
 const chunkBytes = 65_536;
 
 /**
- * Reads from the beginning, one byte more than it gives at most: a file that grows meanwhile, or
- * that says nothing of its size, makes no difference.
- * @param bytesMax of the text; it ends before a character that would be parted
- * @throws what the system says to a read
+ * Reads from the beginning, at most one byte more than it returns. So a file that grows meanwhile,
+ * or reports no size, makes no difference.
+ * @param bytesMax of the text; it ends before a character that would be split
+ * @throws the system's error of a read
  */
 async function readBoundedText(
   file: FileHandle,
@@ -161,7 +161,7 @@ async function readBoundedText(
 function asText(bytes: Buffer, cut: boolean): BoundedText {
   if (bytes.includes(0)) return { kind: 'not_text' };
   try {
-    // With `stream` an incomplete character at the end is kept back, and is no fault.
+    // With `stream`, an incomplete character at the end is held back and causes no error.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut });
     return { kind: 'text', text, bytes: bytes.length, cut };
   } catch {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { turned } from './picture-thread.ts';
+import { orient } from './picture-thread.ts';
 import type { Orientation } from './size.ts';
 
-/** As the Exif standard shows it: two columns and three rows of what is to be seen. */
+/** As the Exif standard shows it: the visible picture has two columns and three rows. */
 const shown = ['ab', 'cd', 'ef'];
-/** How such a picture lies in its file. */
+/** How such a picture is stored in its file. */
 const lying: Readonly<Record<Orientation, readonly string[]>> = {
   1: ['ab', 'cd', 'ef'],
   2: ['ba', 'dc', 'fe'],
@@ -26,7 +26,7 @@ for (const [orientation, rows] of Object.entries(lying)) {
         .split('')
         .flatMap((name) => [name.charCodeAt(0), 0, 0, 255]),
     );
-    const made = turned({ width, height, data }, Number(orientation) as Orientation);
+    const made = orient({ width, height, data }, Number(orientation) as Orientation);
     const names = Array.from({ length: 6 }, (_, at) => String.fromCharCode(made.data[at * 4]!));
     assert.deepEqual([made.width, made.height], [2, 3]);
     assert.equal(names.join(''), shown.join(''));

@@ -1,4 +1,7 @@
-/** What a picture may take, whatever its file says of itself: measured, so in an own process. */
+/**
+ * The memory and time that a picture may take, whatever its file claims; measured in its own
+ * process.
+ */
 import assert from 'node:assert/strict';
 import { deflateSync } from 'node:zlib';
 import { test } from 'node:test';
@@ -23,7 +26,7 @@ import type { Remade } from './picture.ts';
 
 const mib = 1024 * 1024;
 
-/** With how much more memory the process has had by then. */
+/** Also returns how much the memory of the process has grown by then. */
 async function measured(bytes: Uint8Array): Promise<{ kind: Remade['kind']; grownMib: number }> {
   await using pictures = createPictures(createDeadlines(), { remakeMs: patienceMs });
   const before = process.resourceUsage().maxRSS;
@@ -39,7 +42,7 @@ const indexed = headerOf(1, 1, { colourType: 3 });
 const second = headerOf(4_000, 4_000);
 const dataOfSecond = zerosOf(4_000 * (1 + 4 * 4_000));
 
-/** Each is a file that a decoder takes for whole, and holds more than it says. */
+/** A decoder accepts each file as complete, but it holds more than its header says. */
 const bombs: readonly [string, Uint8Array][] = [
   ['interlaced data without end', pngWith(headerOf(1, 1, interlaced), zerosOf(1_024 * mib))],
   ['a second header', pngWith(small, second, dataOfSecond)],
@@ -50,7 +53,7 @@ const bombs: readonly [string, Uint8Array][] = [
   ['a second frame of a JPEG', withSecondFrame(jpegOf(16, 16), 4_000)],
 ];
 
-/** Before its scan. */
+/** Inserts a second frame before the scan. */
 function withSecondFrame(file: Uint8Array, side: number): Uint8Array {
   const bytes = Buffer.from(file);
   const scan = bytes.indexOf(Buffer.from([0xff, 0xda]));
@@ -62,14 +65,14 @@ function withSecondFrame(file: Uint8Array, side: number): Uint8Array {
   return Buffer.concat([bytes.subarray(0, scan), frame, bytes.subarray(scan)]);
 }
 
-/** Exactly as much as it says. */
+/** A PNG with exactly as much data as its header says. */
 function plainPng(...header: Parameters<typeof headerOf>): Buffer {
   const alone = pngWith(headerOf(...header));
   const said = pngHeaderOf(new DataView(alone.buffer, alone.byteOffset, alone.byteLength))!;
   return Buffer.from(pngWith(headerOf(...header), zerosOf(inflatedBytesOf(said))));
 }
 
-/** Each is small, and would be decoded for seconds or for ever. */
+/** Each file is small, and decoding it would take seconds or never end. */
 const slow: readonly [string, Uint8Array][] = [
   ['more scans than any tool writes', jpegOfScans(1_000, 101)],
   ['scans that go over all again and again', jpegOfScans(1_000, 9, { refined: true })],
@@ -127,7 +130,7 @@ test('one that says that it takes too much is not even looked at', async () => {
     assert.ok(grownMib < 50, `${Math.round(grownMib)} MiB`);
   }
   assert.equal((await measured(gifOf([9_000, 9_000], [0, 0, 1, 1]))).kind, 'too_large');
-  // A photo of 12 megapixels has half the colour samples, other than these.
+  // A photo of 12 megapixels has half as many colour samples as these.
   assert.ok(sizeOf(jpegOf(2_700, 2_700))!.heldBytes < 360 * mib);
   assert.equal((await measured(jpegOf(3_000, 3_000))).kind, 'too_large');
 });

@@ -1,4 +1,4 @@
-/** Decodes pictures and makes them anew, one after the other: the thread of `remaker.ts`. */
+/** Decodes and re-encodes pictures, one after the other: the thread of `remaker.ts`. */
 import { parentPort } from 'node:worker_threads';
 import jpeg from 'jpeg-js';
 import { GifReader } from 'omggif';
@@ -14,15 +14,14 @@ import {
 import type { FromPictureThread, ToPictureThread } from './remaker.ts';
 import { inflateSync } from 'node:zlib';
 
-// What a decoder is shown of a JPEG: its tables, its frame and its scans, and nothing else that it
-// would take for a scan. A scan goes over the whole picture, however few bytes it has: a small file
-// of many takes minutes. So they are counted before anything is decoded. Pure.
-//
-// Format: ITU T.81, B.2.
+// Reduces a JPEG to the segments that the decoder needs: tables, frame and scans, and nothing else
+// that the decoder would take for a scan. A scan covers the whole picture, however few bytes it
+// has. So a small file with many scans takes minutes. The scans are counted before anything is
+// decoded. Pure. Format: ITU T.81, B.2.
 
-/** No tool of libjpeg writes more; a camera writes one, an editor about ten. */
+/** No tool of libjpeg writes more scans; a camera writes one, an editor about ten. */
 const scansMax = 100;
-/** Of one component: 64 for each time that all are gone over; editors do it three times. */
+/** For one component: each full pass has 64 coefficients; editors make three passes. */
 const coefficientsMax = 8 * 64;
 const componentsMax = 4;
 
@@ -40,7 +39,7 @@ const marker = {
 
 /**
  * @returns the same picture
- * @throws where it is not as the format has it, or goes over the picture too often
+ * @throws if it breaks the format, or its scans cover the picture too often
  */
 function checkedJpeg(bytes: Buffer): Buffer {
   const kept = [bytes.subarray(0, 2)];
@@ -55,12 +54,12 @@ function checkedJpeg(bytes: Buffer): Buffer {
       scans.add(segment);
       at = endOfScan(bytes, at);
     }
-    if (isShown(name, segment, scans)) kept.push(bytes.subarray(start, at));
+    if (isNeeded(name, segment, scans)) kept.push(bytes.subarray(start, at));
   }
   return Buffer.concat([...kept, Buffer.from([0xff, marker.end])]);
 }
 
-/** Some encoders count the first byte of a marker to the segment before it. */
+/** Some encoders count the first byte of a marker as part of the segment before it. */
 function markerFrom(bytes: Buffer, from: number): number {
   let at = bytes[from] !== 0xff && bytes[from - 1] === 0xff ? from - 1 : from;
   while (bytes[at] === 0xff && bytes[at + 1] === 0xff) at += 1;
@@ -68,8 +67,8 @@ function markerFrom(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** A segment without which the picture is another one. */
-function isShown(name: number, segment: Buffer, scans: Scans): boolean {
+/** Whether the decoder needs the segment. */
+function isNeeded(name: number, segment: Buffer, scans: Scans): boolean {
   switch (name) {
     case marker.scan:
       return true;
@@ -78,7 +77,7 @@ function isShown(name: number, segment: Buffer, scans: Scans): boolean {
     case marker.huffman:
       return holdsTables(segment, (at) => 17 + sum(segment.subarray(at + 1, at + 17)));
     case marker.interval:
-      return isOf(2, segment);
+      return checkLength(2, segment);
     case marker.adobe:
       return segment.length <= 64;
     default:
@@ -88,8 +87,8 @@ function isShown(name: number, segment: Buffer, scans: Scans): boolean {
   }
 }
 
-/** So that a decoder that does not heed its length ends where it ends. */
-function isOf(length: number, segment: Buffer): boolean {
+/** Checks a length, so that a decoder that ignores the length field ends in the same place. */
+function checkLength(length: number, segment: Buffer): boolean {
   if (segment.length !== length) throw new Error('a segment of another length');
   return true;
 }
@@ -97,12 +96,12 @@ function isOf(length: number, segment: Buffer): boolean {
 function holdsTables(segment: Buffer, lengthAt: (at: number) => number): boolean {
   let at = 0;
   while (at < segment.length) at += lengthAt(at);
-  return isOf(at, segment);
+  return checkLength(at, segment);
 }
 
 const sum = (all: Uint8Array): number => all.reduce((total, one) => total + one, 0);
 
-/** In the data of a scan `ff` stands before `00` and restarts alone. */
+/** Inside a scan only `00` and restart markers may follow `ff`. */
 function endOfScan(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(0xff, from); at >= 0; at = bytes.indexOf(0xff, at + 2)) {
     const next = bytes[at + 1]!;
@@ -120,31 +119,31 @@ class Scans {
   begin(frame: Buffer, isProgressive: boolean): void {
     const components = frame[5] ?? 0;
     if (components > componentsMax || this.#isProgressive !== null) throw new Error('frames');
-    isOf(6 + 3 * components, frame);
+    checkLength(6 + 3 * components, frame);
     this.#isProgressive = isProgressive;
   }
 
   add(scan: Buffer): void {
     const components = scan[0] ?? 0;
-    isOf(4 + 2 * components, scan);
+    checkLength(4 + 2 * components, scan);
     const [first, last] = scan.subarray(-3);
     const coefficients = this.#isProgressive === true ? Math.max(1, last! - first! + 1) : 64;
-    for (let at = 0; at < components; at++) this.#goOver(scan[1 + 2 * at]!, coefficients);
+    for (let at = 0; at < components; at++) this.#countPass(scan[1 + 2 * at]!, coefficients);
     if (++this.#count > scansMax) throw new Error('too many scans');
   }
 
-  #goOver(component: number, coefficients: number): void {
+  #countPass(component: number, coefficients: number): void {
     const all = (this.#coefficients.get(component) ?? 0) + coefficients;
     if (all > coefficientsMax) throw new Error('too many scans of one component');
     this.#coefficients.set(component, all);
   }
 }
 
-/** Pictures as their pixels: four bytes each, red, green, blue and how opaque it is. Pure. */
+/** A picture as pixels: four bytes each, for red, green, blue and opacity. Pure. */
 type Bitmap = { readonly width: number; readonly height: number; readonly data: Uint8Array };
 
-/** The same, no larger than that on its longer side; a pixel is the mean of those it stands for. */
-function fitted(bitmap: Bitmap, sideMax: number): Bitmap {
+/** Scales down until the longer side fits; each new pixel is the mean of the pixels it replaces. */
+function scaleDown(bitmap: Bitmap, sideMax: number): Bitmap {
   const scale = sideMax / Math.max(bitmap.width, bitmap.height);
   if (scale >= 1) return bitmap;
   const width = Math.max(1, Math.round(bitmap.width * scale));
@@ -185,7 +184,7 @@ function meanOf(bitmap: Bitmap, columns: Span, rows: Span, into: Uint8Array, at:
   into[at + 3] = opaque / count;
 }
 
-/** The same on white. */
+/** The picture on a white background. */
 function onWhite({ width, height, data }: Bitmap): Bitmap {
   const flat = Uint8Array.from(data);
   for (let at = 0; at < flat.length; at += 4) {
@@ -199,8 +198,8 @@ function onWhite({ width, height, data }: Bitmap): Bitmap {
   return { width, height, data: flat };
 }
 
-/** The same as it is to be looked at. */
-export function turned(bitmap: Bitmap, orientation: Orientation): Bitmap {
+/** The picture as a person should see it. */
+export function orient(bitmap: Bitmap, orientation: Orientation): Bitmap {
   if (orientation === 1) return bitmap;
   const isSwapped = orientation >= 5;
   const { width: from, height: lines } = bitmap;
@@ -211,7 +210,7 @@ export function turned(bitmap: Bitmap, orientation: Orientation): Bitmap {
   const turns = [0, 0, 0, 2, 2, 1, 1, 3, 3][orientation]!;
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
-      // Mirrored first in the result, so that what is left is a turn by quarters.
+      // Mirrored first in the result, so that only quarter turns remain.
       const column = isMirrored ? width - 1 - x : x;
       target[y * width + x] = source[placeOf(column, y, turns, from, lines)]!;
     }
@@ -219,7 +218,7 @@ export function turned(bitmap: Bitmap, orientation: Orientation): Bitmap {
   return { width, height, data: new Uint8Array(target.buffer) };
 }
 
-/** Where the pixel lies that is there after so many quarter turns clockwise. */
+/** The index of the source pixel, after so many quarter turns clockwise. */
 function placeOf(x: number, y: number, turns: number, width: number, height: number): number {
   switch (turns) {
     case 1:
@@ -234,17 +233,17 @@ function placeOf(x: number, y: number, turns: number, width: number, height: num
 }
 
 /**
- * Whether the data of a PNG is no more than it says of itself: the decoder believes the last
- * header, and inflates what is interlaced without a bound. Pure. For the picture thread alone:
- * to load `node:zlib` takes a start of the program milliseconds.
+ * Checks that a PNG holds no more data than its header says. The decoder believes the last header,
+ * and inflates interlaced data without a limit. Pure. Only for the picture thread: loading
+ * `node:zlib` would delay the program's start by milliseconds.
  *
- * Format: W3C PNG, 5.3 (chunks). What is animated has its first picture where a plain one has its
- * only one; the other chunks are skipped by the decoder.
+ * Format: W3C PNG, 5.3 (chunks). An animated PNG has its first picture where a plain one has its
+ * only one; the decoder skips the other chunks.
  */
 const paletteBytesMax = 3 * 256;
-const single: ReadonlySet<number> = new Set(['IHDR', 'PLTE', 'tRNS', 'gAMA'].map(nameOf));
+const onceOnly: ReadonlySet<number> = new Set(['IHDR', 'PLTE', 'tRNS', 'gAMA'].map(nameOf));
 
-/** @throws where a chunk stands twice that may not, or the data is more than the header says */
+/** @throws if a chunk stands twice that may not, or the data is more than the header says */
 export function checkPng(bytes: Buffer): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const header = pngHeaderOf(view);
@@ -254,20 +253,20 @@ export function checkPng(bytes: Buffer): void {
   for (let at = 8; at + 12 <= bytes.length;) {
     const [length, name] = [view.getUint32(at), view.getUint32(at + 4)];
     if (name === nameOf('IDAT')) data.push(bytes.subarray(at + 8, at + 8 + length));
-    else if (single.has(name) && seen.has(name)) throw new Error('a chunk that stands twice');
+    else if (onceOnly.has(name) && seen.has(name)) throw new Error('a chunk that stands twice');
     else if (name === nameOf('PLTE') && length > paletteBytesMax) throw new Error('many colours');
     seen.add(name);
     at += 12 + length;
   }
-  // What is not interlaced is inflated by the decoder with that bound.
+  // The decoder itself limits data that is not interlaced.
   if (!header.isInterlaced) return;
   const bound = inflatedBytesOf(header);
   inflateSync(Buffer.concat(data), { maxOutputLength: bound, chunkSize: Math.max(64, bound + 1) });
 }
 
 /**
- * Whether the codes of a GIF's frame stand for what came before them: the decoder follows others
- * too, in a circle without an end. Pure.
+ * Checks that each code of a GIF frame refers to earlier data: the decoder would follow any other
+ * code in an endless circle. Pure.
  *
  * Format: GIF 89a, 22 and appendix F.
  */
@@ -277,7 +276,7 @@ const rootBitsMax = 8;
 
 /**
  * @param from where the data of the frame begins
- * @throws where a code stands for nothing yet
+ * @throws if a code refers to nothing yet
  */
 function checkGifCodes(bytes: Uint8Array, from: number): void {
   const rootBits = bytes[from]!;
@@ -298,7 +297,7 @@ function checkGifCodes(bytes: Uint8Array, from: number): void {
         [codeBits, known, isFirst] = [rootBits + 1, end + 1, true];
         continue;
       }
-      // The one that this code itself makes known is the first that it may not be.
+      // The code that this very code defines is the first one that it may not be.
       if (code > known || (code === known && (isFirst || known === 1 << codeBitsMax))) {
         throw new Error('a code for nothing');
       }
@@ -315,21 +314,21 @@ function* dataOf(bytes: Uint8Array, from: number): Generator<number> {
   }
 }
 
-/** Models look at no more of the longer side. */
+/** Models use no more pixels on the longer side. */
 const pictureThreadSideMax = 1_568;
 const quality = 85;
 
-/** It is turned as its file says; what else the file says is lost. */
+/** The picture is turned as its file says; all other metadata is lost. */
 function remake(bytes: Buffer): Uint8Array<ArrayBuffer> {
-  const looked = turned(fitted(decode(bytes), pictureThreadSideMax), orientationIn(bytes));
-  const { data } = jpeg.encode(onWhite(looked), quality);
+  const oriented = orient(scaleDown(decode(bytes), pictureThreadSideMax), orientationIn(bytes));
+  const { data } = jpeg.encode(onWhite(oriented), quality);
   return new Uint8Array(data);
 }
 
 const jpegStart = 0xff;
 const pngStart = 0x89;
 
-/** @throws where it is no such picture, or damaged, or more than it says of itself */
+/** @throws if it is no such picture, is damaged, or holds more than its header says */
 function decode(bytes: Buffer): Bitmap {
   const [first = 0] = bytes;
   switch (first) {
@@ -350,12 +349,12 @@ function decode(bytes: Buffer): Bitmap {
   }
 }
 
-/** Other pictures lie as they are to be looked at. */
+/** Formats other than JPEG are stored the way they should be seen. */
 function orientationIn(bytes: Buffer): Orientation {
   return bytes[0] === jpegStart ? orientationOf(bytes) : 1;
 }
 
-/** The decoder makes room for a frame, and not for its part that lies on the screen. */
+/** Refuses a frame that leaves the screen: the decoder allocates the whole frame. */
 function firstFrameOf(bytes: Buffer): Bitmap {
   const gif = new GifReader(bytes);
   const frame = gif.frameInfo(0);
@@ -368,7 +367,7 @@ function firstFrameOf(bytes: Buffer): Bitmap {
   return { width: gif.width, height: gif.height, data };
 }
 
-/** What a decoder prints is no line of svc's output. */
+/** The decoder's prints must not reach svc's output. */
 console.log = () => {};
 
 const port = parentPort;

@@ -1,3 +1,4 @@
+/** Re-encodes pictures in a worker thread, one at a time, with limits of memory and time. */
 import type { Worker } from 'node:worker_threads';
 import type { Deadline, Deadlines } from '../../../lib/deadlines.ts';
 import { startThread } from '../../../lib/program.ts';
@@ -11,13 +12,13 @@ export type ToPictureThread = { readonly bytes: Uint8Array };
 export type FromPictureThread = { readonly made: Uint8Array<ArrayBuffer> | null };
 
 export type RemakerLimits = {
-  /** What decoding one picture may take. */
+  /** Memory that decoding one picture may take. */
   readonly heldBytesMax: number;
-  /** For one picture. */
+  /** Time for one picture. */
   readonly remakeMs: number;
-  /** A thread without work ends after this. */
+  /** A thread without work ends after this time. */
   readonly restMs: number;
-  /** Of the thread, without what decoding takes. */
+  /** Heap of the thread, without the memory for decoding. */
   readonly heapMbMax: number;
 };
 
@@ -28,7 +29,7 @@ const remakerLimits: RemakerLimits = {
   heapMbMax: 256,
 };
 
-/** Makes the room for pictures; its thread starts with the first of them. */
+/** Creates the queue for pictures; its thread starts with the first picture. */
 export function createPictures(
   deadlines: Deadlines,
   limits: Partial<RemakerLimits> = {},
@@ -36,19 +37,20 @@ export function createPictures(
   return new Remaker(deadlines, { ...remakerLimits, ...limits });
 }
 
-type Asked = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) => void };
+type QueuedPicture = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) => void };
 
 const stopped: Remade = { kind: 'stopped' };
 
 /**
- * One picture at a time in one thread; those that wait are as many as turns ask for. A thread that
- * takes too long, or ends, is given up with its picture; the next one has a new thread.
+ * Re-encodes one picture at a time in one thread. The queue is as long as the turns that ask. A
+ * thread that takes too long, or ends, is given up with its picture; the next picture gets a new
+ * thread.
  */
 class Remaker implements Pictures {
   readonly #deadlines: Deadlines;
   readonly #limits: RemakerLimits;
-  readonly #waiting = new FairQueue<Asked>();
-  #asked: Asked | null = null;
+  readonly #waiting = new FairQueue<QueuedPicture>();
+  #current: QueuedPicture | null = null;
   #worker: Worker | null = null;
   #deadline: Deadline | null = null;
   #closed = false;
@@ -58,18 +60,18 @@ class Remaker implements Pictures {
     this.#limits = limits;
   }
 
-  async remake(bytes: Uint8Array, whose: string, stop: Stop): Promise<Remade> {
+  async remake(bytes: Uint8Array, owner: string, stop: Stop): Promise<Remade> {
     const size = sizeOf(bytes);
     if (size === null) return { kind: 'unknown' };
     if (size.heldBytes > this.#limits.heldBytesMax) return { kind: 'too_large' };
     if (this.#closed || stop.stopped) return stopped;
     const { promise, resolve } = Promise.withResolvers<Remade>();
-    const asked = { bytes, resolve };
-    const leave = (): void => this.#leave(whose, asked);
-    stop.listen(leave);
-    this.#waiting.push(whose, asked);
-    if (this.#asked === null) this.#next();
-    return promise.finally(() => stop.unlisten(leave));
+    const queued = { bytes, resolve };
+    const cancel = (): void => this.#cancel(owner, queued);
+    stop.listen(cancel);
+    this.#waiting.push(owner, queued);
+    if (this.#current === null) this.#next();
+    return promise.finally(() => stop.unlisten(cancel));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -77,29 +79,29 @@ class Remaker implements Pictures {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       next.resolve(stopped);
     }
-    await this.#lose(stopped);
+    await this.#abandon(stopped);
   }
 
-  #leave(whose: string, asked: Asked): void {
-    if (this.#asked === asked) return void this.#lose(stopped);
-    this.#waiting.delete(whose, asked);
-    asked.resolve(stopped);
+  #cancel(owner: string, queued: QueuedPicture): void {
+    if (this.#current === queued) return void this.#abandon(stopped);
+    this.#waiting.delete(owner, queued);
+    queued.resolve(stopped);
   }
 
   #next(): void {
     this.#deadline?.cancel();
-    this.#asked = this.#waiting.shift() ?? null;
-    if (this.#asked === null) {
+    this.#current = this.#waiting.shift() ?? null;
+    if (this.#current === null) {
       this.#worker?.unref();
-      this.#deadline = this.#deadlines.after(this.#limits.restMs, () => void this.#end());
+      this.#deadline = this.#deadlines.after(this.#limits.restMs, () => void this.#stopThread());
       return;
     }
     this.#worker ??= this.#start();
     this.#worker.ref();
-    const { bytes } = this.#asked;
+    const { bytes } = this.#current;
     this.#worker.postMessage({ bytes } satisfies ToPictureThread);
     this.#deadline = this.#deadlines.after(this.#limits.remakeMs, () => {
-      void this.#lose({ kind: 'too_large' });
+      void this.#abandon({ kind: 'too_large' });
     });
   }
 
@@ -108,7 +110,7 @@ class Remaker implements Pictures {
     const resourceLimits = { maxOldGenerationSizeMb: this.#limits.heapMbMax };
     const worker = startThread(new URL(file, import.meta.url), { resourceLimits });
     const died = (): void => {
-      if (this.#worker === worker) void this.#lose({ kind: 'unknown' });
+      if (this.#worker === worker) void this.#abandon({ kind: 'unknown' });
     };
     worker.on('error', died);
     worker.on('exit', died);
@@ -125,19 +127,19 @@ class Remaker implements Pictures {
   }
 
   #settle(remade: Remade): void {
-    const asked = this.#asked;
-    this.#asked = null;
-    asked?.resolve(remade);
+    const queued = this.#current;
+    this.#current = null;
+    queued?.resolve(remade);
   }
 
-  async #lose(remade: Remade): Promise<void> {
-    const ended = this.#end();
+  async #abandon(remade: Remade): Promise<void> {
+    const ended = this.#stopThread();
     this.#settle(remade);
     if (!this.#closed) this.#next();
     await ended;
   }
 
-  async #end(): Promise<void> {
+  async #stopThread(): Promise<void> {
     this.#deadline?.cancel();
     const worker = this.#worker;
     this.#worker = null;

@@ -1,17 +1,18 @@
 /**
- * How a JPEG is to be turned to be looked at. Pure.
- * Format: Exif 3.0, 4.6.4.1 (tag 0x0112), in an APP1 segment; TIFF 6.0 for its directory.
+ * What the header of a picture says: the orientation of a JPEG, and the size of a JPEG, PNG or GIF.
+ * Pure. Format of the orientation: Exif 3.0, 4.6.4.1 (tag 0x0112), in an APP1 segment; TIFF 6.0 for
+ * its directory.
  */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-/** @returns 1, as it lies, where nothing is said that can be read */
+/** @returns 1, unturned, if the file says nothing that can be read */
 export function orientationOf(jpeg: Uint8Array): Orientation {
   const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength);
   try {
-    const tiff = tiffIn(view);
-    return tiff === null ? 1 : tagIn(view, tiff);
+    const tiff = tiffStart(view);
+    return tiff === null ? 1 : orientationAt(view, tiff);
   } catch {
-    // It ends too early.
+    // The file ends too early.
     return 1;
   }
 }
@@ -21,8 +22,8 @@ const startOfScan = 0xffda;
 const exifName = 0x45786966;
 const orientationTag = 0x0112;
 
-/** Where the TIFF header begins. */
-function tiffIn(view: DataView): number | null {
+/** The place where the TIFF header begins. */
+function tiffStart(view: DataView): number | null {
   for (let at = 2; at + 10 <= view.byteLength; at += 2 + view.getUint16(at + 2)) {
     const marker = view.getUint16(at);
     if (marker === startOfScan || marker >>> 8 !== 0xff) return null;
@@ -31,7 +32,7 @@ function tiffIn(view: DataView): number | null {
   return null;
 }
 
-function tagIn(view: DataView, tiff: number): Orientation {
+function orientationAt(view: DataView, tiff: number): Orientation {
   const little = view.getUint16(tiff) === 0x4949;
   const directory = tiff + view.getUint32(tiff + 4, little);
   const entries = Math.min(view.getUint16(directory, little), 512);
@@ -45,9 +46,9 @@ function tagIn(view: DataView, tiff: number): Orientation {
 }
 
 /**
- * How large a picture says that it is, and what a decoder holds for that, read from its first
- * bytes: a file of some kilobytes can name a size that fills all memory, so it is asked before
- * anything is decoded. Pure.
+ * The size that a picture's first bytes claim, and the memory that a decoder needs for it. A file
+ * of some kilobytes can claim a size that fills all memory, so this is read before anything is
+ * decoded.
  *
  * Formats: JPEG (ITU T.81, B.2.2), PNG (W3C, 11.2.2), GIF (89a, 18).
  */
@@ -55,23 +56,23 @@ function tagIn(view: DataView, tiff: number): Orientation {
 export type PictureSize = {
   readonly width: number;
   readonly height: number;
-  /** What decoding it takes at most, as measured with the decoders in use. */
+  /** The most memory that decoding takes, as measured with the decoders in use. */
   readonly heldBytes: number;
 };
 
-/** @returns null: it is none of these, or ends before it says so */
+/** @returns null: none of these formats, or the file ends before it gives the size */
 export function sizeOf(bytes: Uint8Array): PictureSize | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
-    const size = read(view);
+    const size = readSize(view);
     return size !== null && size.width > 0 && size.height > 0 ? size : null;
   } catch {
-    // It ends too early.
+    // The file ends too early.
     return null;
   }
 }
 
-function read(view: DataView): PictureSize | null {
+function readSize(view: DataView): PictureSize | null {
   const first = view.getUint32(0);
   if (first === 0x89504e47) return sizeOfPng(view);
   if (first === 0x47494638) return sizeOfGif(view);
@@ -79,7 +80,9 @@ function read(view: DataView): PictureSize | null {
   return frame === null ? null : sizeOfJpeg(frame);
 }
 
-/** The decoder makes an object of each row. Of the data it has four copies, and the check one. */
+/**
+ * The decoder makes an object for each row, and holds four copies of the data; the check holds one.
+ */
 const rowBytes = 512;
 
 function sizeOfPng(view: DataView): PictureSize | null {
@@ -101,14 +104,14 @@ function sizeOfGif(view: DataView): PictureSize {
 /** A frame of a JPEG. A block is 64 samples of one component. */
 type JpegFrame = { readonly width: number; readonly height: number; readonly blocks: number };
 
-/** Of one block: its coefficients, which are an object of their own, and its samples. */
+/** Memory of one block: its coefficients, which are an object of their own, and its samples. */
 const blockBytes = 900;
 
 function sizeOfJpeg({ width, height, blocks }: JpegFrame): PictureSize {
   return { width, height, heldBytes: blocks * blockBytes + width * height * 7 };
 }
 
-/** What the decoder counts of a frame: no second one has room beside it. */
+/** The memory that the decoder counts for a frame: a second frame would not fit. */
 export function countedBytesOf(jpeg: Uint8Array): number {
   const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength);
   const frame = jpegFrameOf(view);
@@ -117,7 +120,7 @@ export function countedBytesOf(jpeg: Uint8Array): number {
   return blocks * (256 + 64) + width * height * 8 + tablesBytes;
 }
 
-/** Its markers are C0 to CF but for tables (C4, CC) and the reserved C8. */
+/** Frame markers are C0 to CF, except tables (C4, CC) and the reserved C8. */
 function jpegFrameOf(view: DataView): JpegFrame | null {
   for (let at = 2; at + 9 <= view.byteLength;) {
     if (view.getUint8(at) !== 0xff) return null;
@@ -134,7 +137,7 @@ function jpegFrameOf(view: DataView): JpegFrame | null {
   return null;
 }
 
-/** Each component has whole units, in which each is sampled as often as it says. */
+/** Each component has whole units, and its sampling factors say how many blocks a unit has. */
 function blocksOf(view: DataView, at: number, width: number, height: number): number {
   const sampled = Array.from({ length: view.getUint8(at) }, (_, index) => {
     const byte = view.getUint8(at + 2 + index * 3);
@@ -147,7 +150,7 @@ function blocksOf(view: DataView, at: number, width: number, height: number): nu
 }
 
 /**
- * What a PNG says of itself. Pure.
+ * The header of a PNG.
  *
  * Format: W3C PNG, 11.2.2 (header), 8 (interlacing).
  */
@@ -156,13 +159,13 @@ type PngHeader = {
   readonly width: number;
   readonly height: number;
   readonly bitsPerPixel: number;
-  /** Two bytes a sample. */
+  /** Two bytes for each sample. */
   readonly isDeep: boolean;
   readonly isInterlaced: boolean;
   readonly passes: readonly Pass[];
 };
 
-/** Of one pass over the picture; what is not interlaced has one. */
+/** The size of one pass over the picture; a picture without interlacing has one. */
 type Pass = { readonly width: number; readonly height: number };
 
 const headerBytes = 13;
@@ -180,7 +183,7 @@ const adam7 = [
   [0, 1, 1, 2],
 ] as const;
 
-/** @returns null: no header stands where it has to */
+/** @returns null: there is no valid header in its place */
 export function pngHeaderOf(view: DataView): PngHeader | null {
   if (view.getUint32(8) !== headerBytes || view.getUint32(12) !== nameOf('IHDR')) return null;
   const [width, height] = [view.getUint32(16), view.getUint32(20)];
@@ -202,14 +205,14 @@ function passesOf(width: number, height: number): readonly Pass[] {
     .filter((pass) => pass.width > 0 && pass.height > 0);
 }
 
-/** Of its data: each row of each pass has a byte before it. */
+/** The size of the inflated data: each row of each pass has one byte before it. */
 export function inflatedBytesOf({ passes, bitsPerPixel }: PngHeader): number {
   return passes.reduce((sum, { width, height }) => {
     return sum + height * (1 + Math.ceil((width * bitsPerPixel) / 8));
   }, 0);
 }
 
-/** Of a chunk, as its four letters stand in the file. */
+/** The name of a chunk as a number, from its four letters in the file. */
 export function nameOf(name: string): number {
   return Buffer.from(name, 'latin1').readUInt32BE(0);
 }

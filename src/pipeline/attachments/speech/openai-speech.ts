@@ -1,5 +1,5 @@
 /**
- * Speech by a server that speaks the transcriptions of the OpenAI API: whisper.cpp, faster-whisper
+ * Speech by a server with the transcription endpoint of the OpenAI API: whisper.cpp, faster-whisper
  * and others (platform.openai.com/docs/api-reference/audio/createTranscription).
  */
 import { failure, type Failure } from '../../../domain/failure.ts';
@@ -20,8 +20,8 @@ export type SpeechOptions = {
 };
 
 const answerBytesMax = 1024 * 1024;
-/** Servers refuse what is shorter than a tenth of a second. */
-const lookedWithMs = 250;
+/** Servers refuse audio that is shorter than a tenth of a second. */
+const probeMs = 250;
 
 export function createSpeech(options: SpeechOptions): Speech {
   return new OpenaiSpeech(options);
@@ -39,7 +39,7 @@ class OpenaiSpeech implements Speech {
   }
 
   async look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Failure | null> {
-    const recording = { bytes: silence(lookedWithMs), type: 'audio/wav', name: 'silence.wav' };
+    const recording = { bytes: silence(probeMs), type: 'audio/wav', name: 'silence.wav' };
     const answer = await this.#send({ ...recording, sensitivity, deadlineAt });
     if (answer.kind === 'heard' || answer.failure.kind === 'empty_answer') return null;
     return answer.failure;
@@ -108,7 +108,7 @@ function failureOfStatus(status: number, body: string): Failure {
 const noModel = 'the speech server does not have that model';
 const noTranscriptions = 'nothing at that address takes POST …/audio/transcriptions';
 
-/** There is no code that servers share; these are the words of OpenAI, speaches and vLLM. */
+/** Servers share no error code for this; these are the words of OpenAI, speaches and vLLM. */
 const absentModel = [
   /model_not_found/,
   /\bmodel\b.{0,200}not (?:exist|found|installed|supported|available)/is,
@@ -120,13 +120,16 @@ function lacksModel(body: string): boolean {
   return absentModel.some((words) => words.test(start));
 }
 
-/** Format: WAV, PCM of 16 bits (https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html). */
+/**
+ * Format: WAV, PCM of 16 bits
+ * (https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html).
+ */
 
 const samplesPerSecond = 16_000;
 const bytesPerSample = 2;
 const headerBytes = 44;
 
-/** A recording in which nobody says anything. */
+/** A silent recording. */
 export function silence(ms: number): Uint8Array {
   const dataBytes = Math.round((samplesPerSecond * ms) / 1_000) * bytesPerSample;
   const wav = Buffer.alloc(headerBytes + dataBytes);

@@ -1,10 +1,9 @@
 /**
- * Speech writes down what is spoken.
+ * Transcribes voice messages.
  *
- * What it promises: it does not throw (a failure is a value), sends nothing private but to a near
- * address, and ends soon after the stop is said. What it may not do: keep what it hears, or put
- * upstream text into a failure.
- * Who calls it: the flow, before a brain is asked.
+ * It promises: it does not throw (a failure is a value), sends private audio to near addresses
+ * only, and ends soon after the stop. It may not keep audio, or put upstream text into a failure.
+ * The pipeline calls it before a brain is asked.
  */
 import type { Failure } from '../../../domain/failure.ts';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
@@ -14,8 +13,9 @@ import type { Stop } from '../../../lib/stop.ts';
 export interface Speech {
   transcribe(spoken: Spoken, stop: Stop): Promise<Transcript>;
   /**
-   * Whether the server writes down a moment of silence; nothing of anyone's is sent. Null: it does.
-   * @param sensitivity of what is to be written down: what is private goes to near addresses only
+   * Probes whether the server transcribes a moment of silence; nobody's audio is sent.
+   * @param sensitivity of the audio to come: private audio goes to near addresses only
+   * @returns null: the server works
    */
   look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Failure | null>;
 }
