@@ -18,7 +18,7 @@ import {
 } from '../../src/config/secrets.ts';
 import { anyMessage, type MessageRow } from '../../src/domain/records.ts';
 import { unknownCode } from '../../src/domain/gate.ts';
-import type { Ending, Inside } from '../../src/app/run.ts';
+import type { Ending, Inside } from '../../src/app/run-contract.ts';
 import { firstAnswerMs } from './pages.ts';
 import type { Pouch } from './session.ts';
 import type { SetupEnd } from './setup.ts';

@@ -7,7 +7,7 @@ import { explainKeychain } from '../../src/app/keychain.ts';
 import { endsWithin } from '../../src/lib/lifetime.ts';
 import { findPort, closeServer, listenNear } from '../../src/lib/loopback-port.ts';
 import { createLog, type Log } from '../../src/lib/log.ts';
-import type { Setup } from '../../src/app/run.ts';
+import type { Setup } from '../../src/app/run-contract.ts';
 import type { Keychain, ServiceSecrets, SecretLookup } from '../../src/secrets/secrets.ts';
 import { usualPlace, documentOf, nothingFound, localityOf, vendors } from './document.ts';
 import { RunningService } from './running.ts';

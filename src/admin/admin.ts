@@ -29,6 +29,7 @@ import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/ledger.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
 import type { ConfigTrials } from './config-trials.ts';
+import type { InstanceState } from './schemas/status.ts';
 import type { InstancesPort } from './instances/instances.ts';
 import type { SecretControl } from './secret-control.ts';
 
@@ -189,13 +190,6 @@ export type ThroughputStatus = {
     readonly perMinute: number;
   }[];
 };
-
-/**
- * `starting`: it told nothing yet. `late`: it told nothing for five seconds, since it hangs or is
- * cut off from the server; its numbers are of `toldAt`. `stopping`: it ends.
- */
-export const instanceStates = ['starting', 'up', 'failing', 'stopping', 'late'] as const;
-export type InstanceState = (typeof instanceStates)[number];
 
 /** `name` is what people call it: a platform's name, or the chore's. */
 export type PostStatus = { readonly post: string; readonly name: string };

@@ -1,6 +1,5 @@
 /** The admin server of a run: its address, who may write, and what it is told by. */
 import type { AdminPorts, TakeoverPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
-import type { ApplicationLink } from '../admin/application.ts';
 import { reportOf } from '../admin/instances/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
@@ -11,13 +10,13 @@ import type { Control } from './config/control.ts';
 import type { RunEvents } from './run-events.ts';
 import type { Runtime } from './runtime.ts';
 import { explainKeychain, openKeychain } from './keychain.ts';
-import { createTokenCheck, type TokenCheck } from '../lib/bearer.ts';
+import { createTokenCheck } from '../lib/bearer.ts';
 import type { Lifetime } from '../lib/lifetime.ts';
 import { createSecretControl } from './config/secrets.ts';
 import { createModelProbes } from './config/model-warnings.ts';
 import { createTrials } from './config/trials.ts';
 import { adminPlaces, textAt } from './admin-address.ts';
-import type { WindowPlace, Ending, Setup } from './run.ts';
+import type { Around, WindowPlace, Ending, Setup } from './run-contract.ts';
 import type { ServiceDeps } from './service.ts';
 import type { OpenStore } from './storage.ts';
 import type { Takeovers } from '../ledger/ledger.ts';
@@ -34,15 +33,6 @@ export type AdminDeps = {
   readonly control: Control;
   readonly health: () => Health;
   readonly warnings: () => PlanView['warnings'];
-};
-
-/** The application around a run. */
-export type Around = {
-  readonly link: ApplicationLink;
-  /** Whether this is the token of who is signed in by it now. */
-  readonly matches: TokenCheck;
-  /** The port of its window the last time; 0: there was none. */
-  readonly port: number;
 };
 
 /** `admin`: where others find it, `host:port`; null: nowhere. */

@@ -6,17 +6,15 @@
  * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
  * throw, a signal while something does not end), what was opened by then is closed.
  */
-import type { ChannelHealth, ChannelProblem } from '../channels/channel.ts';
-import { channelKeyFor, isListener, type ChannelType } from '../channels/registry.ts';
-import type { Config, ConfigProblem, Secrets, ModelConfig, BrainConfig } from '../config/config.ts';
-import type { OwnAddresses } from '../config/own-addresses.ts';
+import type { ChannelProblem } from '../channels/channel.ts';
+import { channelKeyFor, isListener } from '../channels/registry.ts';
+import type { Config, Secrets, ModelConfig, BrainConfig } from '../config/config.ts';
 import { pinsFileBeside } from '../config/mcp-pins.ts';
-import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
+import { pathOfFile } from '../config/storage-place.ts';
 import { Control } from './config/control.ts';
 import { ModelWatch } from './config/model-warnings.ts';
 import type { ConfigSnapshot } from './config/prepare.ts';
 import { problemOfSkills, warningOfSkill } from './config/skill-warnings.ts';
-import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import { describeLost } from './draining.ts';
 import { Runtime, type Left } from './runtime.ts';
@@ -27,9 +25,10 @@ import { usesOwnHttp } from '../lib/http-client.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { RunningConfig } from './running-config.ts';
 import { keepFigures } from './figure-upkeep.ts';
-import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
+import { createRunEvents, type RunEvents } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
-import { startAdmin, type Around, type AdminPlaced } from './admin-server.ts';
+import { startAdmin, type AdminPlaced } from './admin-server.ts';
+import type { Ending, Inside, Listening, Setup } from './run-contract.ts';
 import { createRunningConfig, createServiceDeps, readSkills, type ServiceDeps } from './service.ts';
 import {
   closeLedger,
@@ -37,12 +36,9 @@ import {
   storageAt,
   nameServer,
   type OpenStore,
-  type StartWriter,
   type AtServer,
 } from './storage.ts';
-import type { KeychainLimits } from './keychain.ts';
-import type { ServiceSecrets } from '../secrets/secrets.ts';
-import type { StoreProblem, Ledger, LedgerReader } from '../ledger/ledger.ts';
+import type { StoreProblem } from '../ledger/ledger.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
 import type { PublicNow } from '../ledger/sqlite/ledger/sensitivity-labels.ts';
@@ -61,53 +57,6 @@ import type { SpendLimit } from '../domain/spend.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
 import type { SharedDeps } from './config/database-store.ts';
 import { ConfigsFailed, type SharedConfigs } from '../cluster/shared-configs.ts';
-
-export type Setup = {
-  readonly config: Config;
-  readonly text: string;
-  /** Where the configuration lies, absolute; relative paths are taken from its folder. */
-  readonly file: string;
-  /** Where this process listens instead of where a configuration says; left out: nowhere. */
-  readonly addresses?: OwnAddresses;
-  /** For the place of the default database. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where secrets were looked up; it holds those of the configuration. */
-  readonly lookup: ServiceSecrets;
-  /** How long the keychain is waited for; left out: as long as it is usual. */
-  readonly keychainLimits?: KeychainLimits | undefined;
-  /** Calls the given function when the file is to be read again; null: the text is in no file. */
-  readonly onReload: ((reload: () => void) => void) | null;
-  /** null: no storage, everything in memory. */
-  readonly storage: StoragePlace | null;
-  readonly secrets: Secrets;
-  /** What the check of the config warned of, for the status page. */
-  readonly warnings: readonly ConfigProblem[];
-  readonly log: Log;
-  readonly version: string;
-  /** The folder of the pages. */
-  readonly webRoot: URL;
-  /** Ends the service: drain, then close. */
-  readonly stop: AbortSignal;
-  /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
-  readonly abandon?: AbortSignal;
-  /** Who writes to the disk; left out: a thread that is begun when the storage is opened. */
-  readonly startWriter?: StartWriter | undefined;
-  readonly onListening?: (at: Listening, inside: Inside) => void;
-  readonly onTurn?: TurnWatch | undefined;
-  /** The application around this run; null and left out: it runs by itself. */
-  readonly application?: Around | null;
-};
-
-/** The running service, for who started it in this process and stands where an operator does. */
-export type Inside = {
-  readonly ledger: Ledger;
-  /** Its time of day, in milliseconds since 1970. */
-  readonly now: () => number;
-  readonly reader: LedgerReader;
-  readonly admissions: Admissions;
-  /** The channels in use, each with its health. */
-  readonly channels: () => readonly (ChannelHealth & { readonly type: ChannelType })[];
-};
 
 /** How long what was opened may take to close, once what was in hand is done. */
 const closeMs = 5_000;
@@ -475,16 +424,6 @@ const remedies: Readonly<Record<McpToolState, string>> = {
 
 // Where a run listens, once it does.
 
-/** `window`: where the window of the application finds its pages; null: there is none around it. */
-export type Listening = {
-  readonly webhook: string | null;
-  readonly admin: string | null;
-  readonly window: WindowPlace | null;
-};
-
-/** `origin`: `http://127.0.0.1:<port>`. */
-export type WindowPlace = { readonly origin: string; readonly canWrite: boolean };
-
 /** @param placed null: there is no admin server */
 function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
   const { channels, routes } = config;
@@ -553,22 +492,6 @@ function sharedParts(
   return { ...start, ...rest, file, env, addresses, version, onBehind };
 }
 
-/** Whether a run of the service is to end, how it ends, and how it is doing until then. */
-export type Ending =
-  | { readonly kind: 'ended' }
-  | {
-      readonly kind: 'refused';
-      readonly code: string;
-      readonly message: string;
-      /** The address of the configuration that could not be had; null: it is about none. */
-      readonly unbound: Unbound | null;
-    }
-  /**
-   * It failed in a way that a restart may mend; the restart recovers what was accepted. `code` is
-   * the storage's; null: another part failed.
-   */
-  | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
-
 /** Of a start that cannot have its storage. */
 export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
   if (isPassing) return { kind: 'failed', code, message };
@@ -586,10 +509,10 @@ function refusedBy({ code, message }: ChannelProblem, { channels }: Config): End
   return { kind: 'refused', code, message, unbound };
 }
 
-/** `field`: its place in the configuration. */
-type Unbound = { readonly field: string; readonly address: string };
-
-/** Runs until it is told to stop, the storage fails for good, or the start fails. */
+/**
+ * Whether a run is to end, and its health until then. A run ends when it is told to stop, when the
+ * storage fails for good, or when the start fails.
+ */
 class RunState {
   readonly #over = new AbortController();
   readonly #isOver = Promise.withResolvers<Ending>();

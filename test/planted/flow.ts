@@ -192,7 +192,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'Every instance is connected to an account.',
-    file: 'src/app/connection.ts',
+    file: 'src/app/running-config.ts',
     find: 'isOne ? peers.hold(this.key, runUntil, signal) : runUntil(signal)',
     replace: 'isOne ? runUntil(signal) : peers.hold(this.key, runUntil, signal)',
     seenBy: ['test/conversations/access.test.ts'],

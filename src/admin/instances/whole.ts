@@ -9,13 +9,8 @@
  */
 import { findKind, isListener, isMessenger } from '../../channels/registry.ts';
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
-import type {
-  AdminPorts,
-  InstanceState,
-  InstanceStatus,
-  PostStatus,
-  ChannelStatus,
-} from '../admin.ts';
+import type { AdminPorts, InstanceStatus, PostStatus, ChannelStatus } from '../admin.ts';
+import type { InstanceState } from '../schemas/status.ts';
 import type { Viewer } from '../http/auth.ts';
 import { lateMs, type KeptRows, type LivingInstance, type Place } from './instances.ts';
 import { readReport, reportOf, type Report } from './report.ts';

@@ -2,7 +2,6 @@ import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channels/registry.ts';
 import { mcpServerStates, mcpToolStates } from '../../domain/tool-use.ts';
 import { storageBackends } from '../../domain/remedy.ts';
-import { instanceStates } from '../admin.ts';
 import {
   boolean,
   integer,
@@ -114,6 +113,14 @@ const channels = list(
     },
   ),
 );
+
+/**
+ * `starting`: the instance has sent no report yet. `late`: its last report is more than five
+ * seconds old, because it hangs or is cut off from the server. Its numbers are then those of
+ * `toldAt`. `stopping`: it ends.
+ */
+const instanceStates = ['starting', 'up', 'failing', 'stopping', 'late'] as const;
+export type InstanceState = (typeof instanceStates)[number];
 
 const instances = list(
   object({
