@@ -1,4 +1,4 @@
-/** What the calls to models say of the providers and models of the configuration in use. */
+/** The status of providers and models of the configuration in use, from the calls to them. */
 import type { Config } from '../config/config.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
@@ -41,7 +41,7 @@ export function providersOf(
   });
 }
 
-/** Those that are in use, and then those that were: their counts are kept, and little else. */
+/** Models in use, then former ones, which keep their counts and little else. */
 export function modelsOf(asked: Asked, config: Configured): ModelCallsStatus[] {
   const inUse = namesIn(config);
   const gone = [...asked.models].filter(([name, { calls }]) => !inUse.has(name) && calls.size > 0);
@@ -77,7 +77,7 @@ function repliesAround(model: ModelName, { brains }: Asked, config: Configured):
   return may.reduce((sum, { name }) => sum + (brains.get(name)?.window.fiveMinutes.good ?? 0), 0);
 }
 
-/** The models that the shield leaves to a brain. */
+/** The models that the privacy filter leaves to a brain. */
 export function askedOf({ models, sensitivity }: Config['brains'][number]): ModelName[] {
   return models.flatMap(({ provider, modelId, locality }) =>
     sensitivity === 'private' && locality === 'cloud'
@@ -96,7 +96,7 @@ function namesIn({ brains }: Configured): ReadonlyMap<ModelName, string> {
   );
 }
 
-/** Of what is unknown no time means anything to people. */
+/** Times of an unknown health mean nothing to people, so they are null. */
 export function shownOf(shown: Shown | undefined) {
   if (shown === undefined || shown.standing === 'unknown') {
     return { standing: 'unknown', since: null, shownAt: null } as const;

@@ -1,4 +1,4 @@
-/** What `/api/v1/figures` answers, of the steps of a span, and how often the ledger is read. */
+/** The answer of `/api/v1/figures` for the steps of a span, and how often it reads the ledger. */
 import { hourMs, minuteMs } from '../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { FiguresView, type FiguresSummary } from './figures.ts';
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % (6 * hourMs));
 const gauges = { inboxWaiting: 5, outboxWaiting: 0, outboxDeferred: 0, deadLetters: 1 };
 
-/** A service that began at that minute before noon, by the ring that keeps its rows. */
+/** A service that started at that minute before noon, with a ring that stores its rows. */
 function start({ began = 0 } = {}) {
   const clock = { now: noon + began * minuteMs };
   const ring = new FigureRing();
@@ -46,7 +46,7 @@ function start({ began = 0 } = {}) {
     const reply = { id: 'r' as ReplyId, message: 'm' as MessageId, attempt: 1 };
     counts.replyDelivered({ channel: 'a' as ChannelKey, ...reply, totalMs });
   };
-  /** Goes to that minute, and keeps what has ended, unless it cannot. */
+  /** Advances to that minute and stores the minutes that have ended, unless storing fails. */
   const pass = async (minute: number, keeps = true): Promise<void> => {
     clock.now = noon + minute * minuteMs;
     const rows = counts.turn(clock.now, { queue: 9, deadLetters: 2 });
@@ -174,7 +174,7 @@ test('an answer stands for seconds, and one that failed is asked for again', asy
   assert.equal((await it.view.told('hour')).span, 'hour');
 });
 
-/** Every row of a span is full, and two instances wrote each. */
+/** Every row of a span is full, and each was written by two instances. */
 async function fullAnswer(span: keyof typeof scales, models: number): Promise<FiguresSummary> {
   const it = start();
   const { lengthMs, stepMs, steps } = scales[span];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fresh } from './figures.ts';
 
-/** Counts what is read. */
+/** Counts the reads. */
 function counting() {
   const fresh = new Fresh<string, number>();
   let reads = 0;

@@ -22,8 +22,8 @@ import type { BrainMeters, Meters, ModelMeters, Shown } from '../telemetry/meter
 import type { AnsweringStatus } from './model-probes.ts';
 
 /**
- * Puts together what the service says of itself: states, times and counts, nothing of anyone.
- * Only an operator is told what may hold more of the configuration than its names.
+ * Makes the status: states, times and counts, without people's data. Only an operator sees more of
+ * the configuration than its names.
  */
 export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Promise<Status> {
   const whole = await wholeOf(ports);
@@ -74,7 +74,7 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): StorageBackend 
   return storage.urlEnv === null ? 'sqlite' : 'postgres';
 }
 
-/** As they stand here, without those that another instance runs. */
+/** The channels' states at this instance, without those that another instance runs. */
 export function ownChannelsOf({ config, channels }: PlanView): OwnChannel[] {
   const running = new Map(channels.map((channel) => [channel.type, channel]));
   return config.channels.flatMap(({ type }): OwnChannel[] => {
@@ -87,7 +87,7 @@ export function ownChannelsOf({ config, channels }: PlanView): OwnChannel[] {
 
 type OwnChannel = Pick<ChannelStatus, 'type' | 'state' | 'lastSeenAt'>;
 
-/** What this instance has in hand. */
+/** The unsettled rows of this instance. */
 export function ownBacklogOf(ports: Pick<AdminPorts, 'backlog'>): BacklogStatus[] {
   const rows = ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => ({
     channel,
@@ -103,7 +103,7 @@ export function brainsOf({ config }: PlanView): BrainStatus[] {
   return config.brains.map(brainOf);
 }
 
-/** A route runs while its channel does, in whatever trouble that is. */
+/** A route runs while its channel does, even a troubled one. */
 export function routesOf(whole: Whole, config: Config): RouteStatus[] {
   const down = new Set<ChannelStatus['state']>(['failed', 'stopped', 'unrouted']);
   const works = new Set(
@@ -133,10 +133,10 @@ function brainOf(brain: BrainConfig): BrainStatus {
   };
 }
 
-/** Whether messages to the brains are answered: what headline and concerns go by. */
+/** Whether messages to the brains are answered. The page's headline and concerns use this. */
 type Asked = Pick<Meters, 'models' | 'brains'>;
 
-/** Of each brain that a route leads to. */
+/** One for each brain with a route. */
 export function answeringOf(
   asked: Asked,
   { brains, routes }: Pick<Config, 'brains' | 'routes'>,
@@ -146,8 +146,8 @@ export function answeringOf(
 }
 
 /**
- * A brain of which every model fails answers nothing, unless its turns show that it does; so does
- * one that needs consensus, once fewer than two are left that could agree.
+ * A brain does not answer if all its models fail, unless its turns show the contrary. With
+ * consensus it needs two models that do not fail.
  */
 function answersOf({ models, brains }: Asked, brain: Config['brains'][number]): AnsweringStatus {
   const met = askedOf(brain).map((name): readonly [string, ModelMeters | undefined] => [
@@ -173,7 +173,7 @@ type Met = readonly (readonly [string, ModelMeters | undefined])[];
 const known = (met: Met): readonly Shown[] =>
   met.flatMap(([, one]) => (one === undefined ? [] : [one.shown]));
 
-/** @returns null: so many as are needed may answer */
+/** @returns null: enough models may answer */
 function silentSince(met: Met, needed: number): Shown | null {
   const failing = known(met).filter(({ standing }) => standing === 'failing');
   const mayFail = Math.max(0, met.length - needed);
@@ -186,19 +186,22 @@ function silentSince(met: Met, needed: number): Shown | null {
   };
 }
 
-/** Turns from before its models failed tell nothing of now, and those that were at work then. */
+/** Turns from before the models failed, or under way then, say nothing about now. */
 const settlingMs = 15_000;
-/** Of the turns of a minute; of an outage more fail by the time that these are looked at. */
+/**
+ * The largest share of failed turns in a minute that counts as answering. In an outage more fail by
+ * then.
+ */
 const fewFail = 0.2;
 
-/** Models of which most calls fail can answer each message all the same: calls are tried again. */
+/** Models with mostly failing calls may still answer each message, because calls are retried. */
 function isAnswered(turns: BrainMeters | undefined, since: number): boolean {
   if (turns === undefined || turns.shown.shownAt < since + settlingMs) return false;
   const { good, bad } = turns.window.minute;
   return good > 0 && bad <= fewFail * (good + bad);
 }
 
-/** What turns showed is over once a model answers again, or is found again, after the last one. */
+/** A bad result of turns ends when a model answers or is found again after it. */
 function turnsShown(turns: Shown | undefined, met: Met): Shown | undefined {
   if (turns === undefined || turns.standing === 'up') return turns;
   const isOver = known(met).some(
@@ -207,7 +210,7 @@ function turnsShown(turns: Shown | undefined, met: Met): Shown | undefined {
   return isOver ? undefined : turns;
 }
 
-/** The model that stands worst; of several the first that the configuration has. */
+/** The model with the worst health; of several, the first in the configuration. */
 function causeOf(met: Met): Met[number] | undefined {
   const of = (standing: Standing) => met.find(([, one]) => one?.shown.standing === standing);
   return of('failing') ?? of('degraded');

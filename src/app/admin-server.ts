@@ -1,4 +1,4 @@
-/** The admin server of a run: its address, who may write, and what it is told by. */
+/** Starts the admin server of a run: its address, the operators' access, and its ports. */
 import type { AdminPorts, TakeoverPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
 import { reportOf } from '../admin/instances/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
@@ -35,7 +35,9 @@ export type AdminDeps = {
   readonly warnings: () => PlanView['warnings'];
 };
 
-/** `admin`: where others find it, `host:port`; null: nowhere. */
+/**
+ * `admin`: the `host:port` where everybody but the window finds the server; null: there is none.
+ */
 export type AdminPlaced = {
   readonly kind: 'placed';
   readonly admin: string | null;
@@ -43,9 +45,9 @@ export type AdminPlaced = {
 };
 
 /**
- * When a default address is taken, svc runs without the admin server, or, with an application
- * around it, on another port. When an address of the file is taken, the start fails. With the
- * server off, the other instances hear of this one all the same.
+ * Starts the admin server. If its default address is taken, svc runs without it. With an
+ * application around svc, the window then gets another port. If an address of the file is taken,
+ * the start fails. With the server off, this instance still sends its reports to the others.
  * @param lifetime closes the server
  * @returns null: the server is off
  */
@@ -117,14 +119,14 @@ function refused({ code, message }: AdminProblem, { given, text, byFlag }: Liste
   return { kind: 'refused', code, message, unbound };
 }
 
-/** Opens admin servers of one run; they answer the same, but for who signs in where. */
+/** Opens the admin servers of one run. They differ only in the users whom they sign in. */
 class Opener {
   readonly #setup: Setup;
   readonly #lifetime: Lifetime;
   readonly #options: AdminDeps;
   readonly #ports: Omit<AdminPorts, 'application'>;
 
-  /** @param admin where the server is found once it is open */
+  /** @param admin returns the server's address once it is open */
   constructor(setup: Setup, lifetime: Lifetime, options: AdminDeps, admin: () => string | null) {
     this.#setup = setup;
     this.#lifetime = lifetime;
@@ -135,7 +137,7 @@ class Opener {
     this.#ports = { ...ports, instances: view };
   }
 
-  /** @param application whose window is led there; null: none is */
+  /** @param application whose window uses this address; null: no window does */
   open(address: ListenAddress, application: Around | null): Promise<AdminOpened | AdminProblem> {
     const { deps, control } = this.#options;
     const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
@@ -146,8 +148,8 @@ class Opener {
   }
 
   /**
-   * How the administrator is known: by the variable's value, or as who is signed in. Read-only
-   * where the block is missing, or there is neither.
+   * How the server recognises an operator: by the token in the variable, or by the application's
+   * sign-in. The server is read-only without an `admin` block, or if there is neither.
    */
   accessFor(application: Around | null): OperatorAccess {
     const { config, secrets } = this.#setup;
@@ -171,7 +173,7 @@ class Opener {
 
 type OwnPorts = Omit<AdminPorts, 'application' | 'instances'>;
 
-/** @returns null: no other instance can work on that storage */
+/** @returns null: the storage allows a single instance */
 function viewOf(ports: OwnPorts, options: AdminDeps, admin: () => string | null): OneView | null {
   const { deps, events } = options;
   const { peers, view } = options.store;
@@ -181,7 +183,7 @@ function viewOf(ports: OwnPorts, options: AdminDeps, admin: () => string | null)
   return openOneView({ peers, view, events, now, steady, admin, report });
 }
 
-/** Of a messenger one instance has the connection, which is a post; the others wait for it. */
+/** One instance holds a messenger's connection, by a lease. The others wait for the lease. */
 function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedView[] {
   if (runningConfig === null) return [];
   const keys = new Map([...runningConfig.lines].map(([key, { channel }]) => [channel, key]));
@@ -254,7 +256,7 @@ function takeoverOf(byHand: Takeovers, host: Runtime): TakeoverPort {
   };
 }
 
-/** Where a change opens a prompt, it stands on the screen of this machine. */
+/** A change may open a keychain prompt, which appears on the screen of this machine. */
 function secretsOf(setup: Setup, { deps, events, control }: AdminDeps): SecretControl {
   const { env, lookup, keychainLimits: limits } = setup;
   const surroundings = { env, atTerminal: false, limits };
@@ -286,8 +288,8 @@ type AdminChoice = {
 };
 
 /**
- * Loaded only where one is wanted.
- * @param opened is given what closes it, also where its address cannot be had
+ * Loads the server only when a run wants one.
+ * @param opened closes the server, even if its address is taken
  */
 async function openAdmin(
   { address, access, allowedHosts, webRoot, ports }: AdminChoice,

@@ -1,12 +1,11 @@
 /**
- * Goes on with calls that wait for a yes: what had its time is expired, what is decided and has no
- * message yet gets it, and who may decide elsewhere is asked in their own chat. All of it can be
- * done again and by several instances: of two that decide one succeeds, and a message that was
- * accepted before is known by its key.
+ * Moves approvals on: expires them, accepts the follow-up message of each decided one, and asks
+ * approvers in their own chats. Several instances may do all of this, and may do it again. If two
+ * decide, one succeeds. A message that was accepted before is recognised by its key.
  *
- * It looks when something was asked or decided here, when the next one has had its time, and twice
- * a minute for what another instance left; at once when it begins. What it owes, it owes to no
- * message that was buried: that message has settled its approval (pipeline/approvals/decide.ts).
+ * A pass runs at the start, after a request or a decision here, when the next approval expires, and
+ * twice a minute for work that another instance left. An approval whose follow-up message became a
+ * dead letter is settled already (pipeline/approvals/decide.ts).
  */
 import { dayMs } from '../lib/durations.ts';
 import { kindTypeOf } from '../channels/registry.ts';
@@ -27,13 +26,13 @@ import type { RunningConfig, PlannedChannel } from './running-config.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Pairings, Unwelcomed } from '../pipeline/pairing/pairing.ts';
 
-/** For what nothing here tells of. */
+/** How often a pass runs, for changes that nobody announces here. */
 const lookMs = 30_000;
-/** How long a platform may take to say where somebody is talked to. */
+/** How long a platform may take to name a person's own chat. */
 const directMs = 10_000;
-/** A question that could not be put is tried again as often as that, until it is decided. */
+/** How long to wait before asking an approver again after a failed try. */
 const approvalUpkeepAgainMs = 300_000;
-/** What was done is remembered, so that it is not done at each look: at most so many. */
+/** How many finished steps to remember, so that a pass does not repeat them. */
 const rememberedMax = 10_000;
 
 export type ApprovalKeepingDeps = Pick<Deps, 'ledger' | 'events' | 'now'> & {
@@ -44,7 +43,7 @@ export type ApprovalKeepingDeps = Pick<Deps, 'ledger' | 'events' | 'now'> & {
   };
 };
 
-/** @returns ends it */
+/** @returns a function that ends it */
 export function keepApprovals(options: ApprovalKeepingDeps): () => void {
   const keeping = new ApprovalKeeping(options);
   keeping.begin();
@@ -62,9 +61,9 @@ type Approver = { readonly name: string; readonly user: string; readonly type: C
 class ApprovalKeeping {
   readonly #options: ApprovalKeepingDeps;
   readonly #deps: DecidingDeps;
-  /** Questions by approval and approver: when each may be put again; null: it is put. */
+  /** Questions by approval and approver: when each may be sent again; null: it is sent. */
   readonly #put = new Map<string, number | null>();
-  /** Those whose message was accepted. */
+  /** Approvals whose follow-up message is accepted. */
   readonly #followed = new Set<ApprovalId>();
   readonly #work: OwedWork;
   #asking: Promise<void> = Promise.resolve();
@@ -73,7 +72,7 @@ class ApprovalKeeping {
     this.#options = options;
     const { ledger, events, now, host } = options;
     this.#deps = { ledger, events, now, approvals: host.approvals };
-    // What cannot be read or written now is owed at the next look.
+    // A pass that fails to read or write leaves its work to the next one.
     this.#work = new OwedWork({
       look: () => this.#look(),
       failed: (error) => events.faulted({ where: 'what waits for a yes', error }),
@@ -91,7 +90,7 @@ class ApprovalKeeping {
     this.#work.end();
   }
 
-  /** @returns in how many milliseconds something is due */
+  /** @returns in how many milliseconds the next approval is due */
   async #look(): Promise<number> {
     const [deps, { peers }] = [this.#deps, this.#options];
     const { approvals } = deps.ledger;
@@ -112,8 +111,9 @@ class ApprovalKeeping {
   }
 
   /**
-   * Once in this process: its message may wait for long, in a conversation that is held. One that
-   * was decided here has it already, and accepting it again changes nothing.
+   * Accepts the follow-up message once in this process, since the message may wait long in a
+   * conversation that an operator took over. An approval that was decided here has its message
+   * already. Accepting it again changes nothing.
    */
   async #follow(approval: Approval): Promise<void> {
     const { id } = approval;
@@ -123,7 +123,7 @@ class ApprovalKeeping {
     if (this.#followed.size > rememberedMax && oldest !== undefined) this.#followed.delete(oldest);
   }
 
-  /** Platforms are asked one after the other, and hold up nothing else. */
+  /** Asks platforms one after the other, without holding up anything else. */
   #ask(open: readonly Approval[], now: number): void {
     for (const approval of open) {
       for (const approver of this.#approversOf(approval)) {
@@ -161,7 +161,10 @@ class ApprovalKeeping {
     this.#deps.events.warned({ code: 'approver_not_asked', message });
   }
 
-  /** Those of the plan in use; who asked sees the question where it was asked. */
+  /**
+   * The approvers in the running configuration, without the sender, who sees the question in the
+   * chat.
+   */
   #approversOf({ brain, channel, sender }: Approval): readonly Approver[] {
     const names = this.#options.host.plan?.brains.get(brain)?.agent?.asking?.approvers ?? [];
     const asker = `${kindTypeOf(channel)}:${sender.id}`;
@@ -185,13 +188,13 @@ class ApprovalKeeping {
 }
 
 /**
- * Looks after work that others leave: at once, whenever it is woken, and when the look before said
- * that something is due. One look at a time; who wakes it meanwhile is heard after it.
+ * Runs passes over work that others leave: at once, on each wake-up, and when the last pass said
+ * that work is due. Passes do not overlap; a wake-up during a pass starts one more after it.
  */
 type OwedWorkDeps = {
-  /** @returns in how many milliseconds to look again at the latest */
+  /** @returns in how many milliseconds to run again at the latest */
   readonly look: () => Promise<number>;
-  /** A look failed, and another one comes after `againMs`; not called once it has ended. */
+  /** Called after a failed pass, unless the work has ended. The next pass comes after `againMs`. */
   readonly failed: (error: unknown) => void;
   readonly againMs: number;
 };
@@ -207,7 +210,7 @@ export class OwedWork {
     this.#deps = deps;
   }
 
-  /** Aborts when it ends. */
+  /** Aborts when the work ends. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -246,16 +249,16 @@ export class OwedWork {
 }
 
 /**
- * Tells whom an operator let in that they are, in the person's own chat: once, whatever ends in
- * between, and whoever else works on the ledger. What is owed is kept with the pairings.
+ * Welcomes each person that an operator let in, in the person's own chat: once, even across
+ * restarts and instances. The list of people to welcome is kept with the pairings.
  *
- * It looks when somebody was let in here, and twice a minute for those whom another instance or a
- * command let in, and those who could not be told yet.
+ * A pass runs when somebody is let in here, and twice a minute. The latter finds people whom
+ * another instance or a command let in, and people whom svc could not reach before.
  */
 const welcomeLookMs = 30_000;
-/** How long a platform may take to say where somebody is talked to. */
+/** How long a platform may take to name a person's own chat. */
 const welcomeDirectMs = 10_000;
-/** Later it would be no news. */
+/** An admission older than this needs no welcome. */
 const newsMs = dayMs;
 
 export type WelcomingDeps = Pick<Deps, 'events' | 'now'> & {
@@ -265,7 +268,7 @@ export type WelcomingDeps = Pick<Deps, 'events' | 'now'> & {
   };
 };
 
-/** @returns ends it */
+/** @returns a function that ends it */
 export function keepWelcoming(deps: WelcomingDeps): () => void {
   const welcoming = new Welcoming(deps);
   welcoming.begin();

@@ -1,7 +1,7 @@
 /**
- * A brain that is tried: asked as in a turn, at a desk where it changes nothing. Nothing is
- * delivered or kept, and tools that reach out do not run. Its models are really asked, so what they
- * use counts, and its budget holds.
+ * Tries a brain: asks it as in a turn, with a context in which it changes nothing. svc delivers and
+ * stores nothing, and does not run tools that reach out. The model calls are real, so they count as
+ * spend and the brain's budget holds.
  */
 import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
@@ -22,43 +22,42 @@ import type { Model } from '../brains/models/model.ts';
 import { createBrain, createModel, createDryRunContext, type BrainDeps } from './service.ts';
 import { MemorySpend } from '../ledger/memory/spend.ts';
 
-/** What one question came to. Times are milliseconds since 1970. */
+/** The result of one question. Times are milliseconds since 1970. */
 export type Rehearsed = {
   readonly decision: Decision;
   readonly steps: readonly TraceStep[];
-  /** Of every model of the brain, as listed. */
+  /** One for each model of the brain, in the configured order. */
   readonly answers: readonly ModelAnswer[];
   readonly uses: readonly (ToolUse & { readonly told: string })[];
-  /** Of the turns it was given: a conversation goes on without these. */
+  /** Turns that did not fit in the prompt. A conversation continues without them. */
   readonly leftOut: readonly TurnRow[];
   readonly askedAt: number;
   readonly decidedAt: number;
-  /** How long it took. */
   readonly ms: number;
 };
 
-/** What became of one model. `ms` is how long it was asked, all told. */
+/** The result of one model. `ms` is the sum over all calls to it. */
 export type ModelAnswer = { readonly model: ModelName } & (
   | { readonly kind: 'answer'; readonly text: string; readonly ms: number }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly ms: number }
-  /** The shield keeps this model from ever being asked. */
+  /** The privacy filter removes this model before any call. */
   | { readonly kind: 'dropped'; readonly reason: string }
   | { readonly kind: 'not_asked'; readonly reason: string }
 );
 
 export type DryRunSettings = {
-  /** Where it is talked to, for the grants of an agent; null: nowhere that a grant names. */
+  /** The channel that decides which of an agent's grants hold; null: a grant names none. */
   readonly channel: ChannelType | null;
   /** Text for an agent's prompt; null: none. */
   readonly skills: string | null;
   /**
-   * Where its calls are charged, and its budget holds; null: there is no ledger, and what is
-   * used is remembered for as long as the rehearsal lives.
+   * Where calls are charged and the brain's budget is kept. Null: there is no ledger, and spend is
+   * remembered as long as the dry run lives.
    */
   readonly spend: Omit<BudgetGuardDeps, 'now'> | null;
 };
 
-/** How long the first question of a private brain waits to hear whether its model is local. */
+/** How long the first question to a private brain waits to learn whether its model is local. */
 const lookMs = 2_000;
 
 const conversation = 'console' as ConversationId;
@@ -72,10 +71,10 @@ export class DryRun {
   readonly #spend: BudgetGuardDeps;
   readonly #brain: Brain;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
-  /** What the look tells is remembered by the models; the look never rejects. */
+  /** The first probe of local models, whose results the models remember. It never rejects. */
   readonly #looked: Promise<unknown>;
   readonly #notes: Note[] = [];
-  /** The last outcome of each model in this question, as listed. */
+  /** The last outcome of each model in this question, in the configured order. */
   readonly #heard: (Outcome | null)[];
   readonly #models: readonly Model[];
 
@@ -103,8 +102,8 @@ export class DryRun {
 
   /**
    * @param turns the conversation so far, oldest first, as much of it as a turn sees
-   * @param stamp of the text, which a brain makes no weaker
-   * @param show is called with the whole reply so far while it is written; absent: nobody looks
+   * @param label sensitivity of the text, which the brain cannot weaken
+   * @param show receives the whole reply so far while it is written; left out: nobody watches
    */
   async ask(
     text: string,
@@ -176,12 +175,12 @@ export class DryRun {
   }
 }
 
-/** A book for what is tried in this process alone: what it holds ends with it. */
+/** A spend book for trials in this process alone, in memory. */
 export function createOwnSpend(): Omit<BudgetGuardDeps, 'now'> {
   return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
 }
 
-/** The same model, with each of its outcomes written down. */
+/** The same model; it also stores each of its outcomes in `heard`. */
 function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Model {
   const { name, provider, modelId, locality, mayForward } = model;
   return {

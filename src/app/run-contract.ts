@@ -20,22 +20,22 @@ import type { StartWriter } from './storage.ts';
 export type Setup = {
   readonly config: Config;
   readonly text: string;
-  /** Where the configuration lies, absolute; relative paths are taken from its folder. */
+  /** The absolute path of the configuration. Relative paths in it start at its folder. */
   readonly file: string;
-  /** Where this process listens instead of where a configuration says; left out: nowhere. */
+  /** Overrides of the configured listen addresses; left out: none. */
   readonly addresses?: OwnAddresses;
-  /** For the place of the default database. */
+  /** Decides the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where secrets were looked up; it holds those of the configuration. */
+  /** The lookup of secrets, which holds those of the configuration. */
   readonly lookup: ServiceSecrets;
-  /** How long the keychain is waited for; left out: as long as it is usual. */
+  /** How long to wait for the keychain; left out: the usual time. */
   readonly keychainLimits?: KeychainLimits | undefined;
-  /** Calls the given function when the file is to be read again; null: the text is in no file. */
+  /** Takes a function to call when the file must be read again. Null: the text is in no file. */
   readonly onReload: ((reload: () => void) => void) | null;
-  /** null: no storage, everything in memory. */
+  /** null: without storage, everything is in memory. */
   readonly storage: StoragePlace | null;
   readonly secrets: Secrets;
-  /** What the check of the config warned of, for the status page. */
+  /** Warnings of the configuration check, for the status page. */
   readonly warnings: readonly ConfigProblem[];
   readonly log: Log;
   readonly version: string;
@@ -43,37 +43,38 @@ export type Setup = {
   readonly webRoot: URL;
   /** Ends the service: drain, then close. */
   readonly stop: AbortSignal;
-  /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
+  /**
+   * Ends the drain. Unfinished work returns to the ledger, or is lost if the ledger is in memory.
+   */
   readonly abandon?: AbortSignal;
-  /** Who writes to the disk; left out: a thread that is begun when the storage is opened. */
+  /** Starts the writer to the disk; left out: a thread that starts when the storage opens. */
   readonly startWriter?: StartWriter | undefined;
   readonly onListening?: (at: Listening, inside: Inside) => void;
   readonly onTurn?: TurnWatch | undefined;
-  /** The application around this run; null and left out: it runs by itself. */
+  /** The application around this run; null or left out: there is none. */
   readonly application?: Around | null;
 };
 
-/** The running service, for who started it in this process and stands where an operator does. */
+/** The running service, for the process that started it and that acts as an operator. */
 export type Inside = {
   readonly ledger: Ledger;
-  /** Its time of day, in milliseconds since 1970. */
+  /** The ledger's time of day, in milliseconds since 1970. */
   readonly now: () => number;
   readonly reader: LedgerReader;
   readonly admissions: Admissions;
-  /** The channels in use, each with its health. */
   readonly channels: () => readonly (ChannelHealth & { readonly type: ChannelType })[];
 };
 
-/** The application around a run. */
+/** The application (`svc desktop`) around a run. */
 export type Around = {
   readonly link: ApplicationLink;
-  /** Whether this is the token of who is signed in by it now. */
+  /** Whether this is the token of the user whom the application has signed in. */
   readonly matches: TokenCheck;
-  /** The port of its window the last time; 0: there was none. */
+  /** The port of its window the last time; 0: none. */
   readonly port: number;
 };
 
-/** `window`: where the window of the application finds its pages; null: there is none around it. */
+/** `window`: where the application's window finds its pages; null: there is no application. */
 export type Listening = {
   readonly webhook: string | null;
   readonly admin: string | null;
@@ -90,14 +91,14 @@ export type Ending =
       readonly kind: 'refused';
       readonly code: string;
       readonly message: string;
-      /** The address of the configuration that could not be had; null: it is about none. */
+      /** The configured address that svc could not listen on; null: another reason. */
       readonly unbound: Unbound | null;
     }
   /**
-   * It failed in a way that a restart may mend; the restart recovers what was accepted. `code` is
-   * the storage's; null: another part failed.
+   * A failure that a restart may mend; the restart recovers all accepted messages. `code` is the
+   * storage's; null: another part failed.
    */
   | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
 
-/** `field`: its place in the configuration. */
+/** `field`: the path of the address in the configuration. */
 type Unbound = { readonly field: string; readonly address: string };

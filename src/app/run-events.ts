@@ -1,4 +1,4 @@
-/** The hub of one run. */
+/** Creates the event hub of one run. */
 import type { Events } from '../domain/event.ts';
 import { createEvents, type EventHub } from '../telemetry/events.ts';
 import { FigureCounts } from '../telemetry/figures/counting.ts';
@@ -9,12 +9,12 @@ export type TurnWatch = (
   turn: Parameters<Events['turnFinished']>[0] | Parameters<Events['commandAnswered']>[0],
 ) => void;
 
-/** What a run tells is counted in the minute of now as well. */
+/** The hub, which also counts events in the current minute of the figures. */
 export type RunEvents = EventHub & { readonly figures: FigureCounts };
 
 /**
- * A watch is told of each turn after everybody else, and must return at once. Where there is none,
- * no turn pays for it.
+ * Calls `onTurn` with each turn after all other listeners. It must return at once. Without
+ * `onTurn`, a turn costs nothing more.
  */
 export function createRunEvents(
   log: Log,
@@ -41,7 +41,7 @@ export function createRunEvents(
 
 type Of<Name extends keyof Events> = Parameters<Events[Name]>[0];
 
-/** From now on somebody is told of this after all who were told of it before. */
+/** Adds a listener after those that already listen to this event. */
 function tellToo<Name extends keyof Events>(
   hub: Record<Name, (e: Of<Name>) => void>,
   name: Name,

@@ -1,10 +1,10 @@
 /**
- * One run of the service: open the ledger, take the first Plan into use, open the admin server,
- * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
- * down shows in the answers and on the status page, not at boot.
+ * One run of the service: open the ledger, use the first running configuration, open the admin
+ * server, wait for the stop, drain, close. The start waits for nothing outside: a provider that is
+ * down shows in the answers and on the status page.
  *
- * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
- * throw, a signal while something does not end), what was opened by then is closed.
+ * One `Lifetime` owns everything that the run opens. It closes all of it however the start ends: by
+ * a problem, by a throw, or by a signal during an opening that hangs.
  */
 import type { ChannelProblem } from '../channels/channel.ts';
 import { channelKeyFor, isListener } from '../channels/registry.ts';
@@ -58,16 +58,16 @@ import { problemWithoutPlace } from '../config/problems.ts';
 import type { SharedDeps } from './config/database-store.ts';
 import { ConfigsFailed, type SharedConfigs } from '../cluster/shared-configs.ts';
 
-/** How long what was opened may take to close, once what was in hand is done. */
+/** How long closing may take after the drain. */
 const closeMs = 5_000;
-/** The same for a service that never came to listen. */
+/** How long closing may take for a service that never listened. */
 const bootCloseMs = 2_000;
-/** The part of that time in which a service finishes the messages that it has in hand. */
+/** The part of that time in which such a service finishes messages under way. */
 const bootDrainMs = 500;
 
 /**
- * Runs the service until `stop` aborts; resolves when everything is closed. A start that fails, or
- * during which `stop` aborts, has closed what it opened within 4 s.
+ * Runs the service until `stop` aborts, and resolves when everything is closed. If the start fails,
+ * or if `stop` aborts during the start, everything is closed within 4 s.
  */
 export async function runService(setup: Setup): Promise<Ending> {
   return new Run(setup).run();
@@ -105,7 +105,7 @@ class Run {
       if (!(error instanceof GivenUp)) this.#startFailed(error);
     }
     const ending = await this.#state.ending;
-    // The signal may come when messages are accepted already, and nobody has been told yet.
+    // The signal may come when messages are accepted already but `onListening` was not called yet.
     const isAsked = ending.kind === 'ended' && this.#host?.plan != null;
     await this.#close(isUp || isAsked);
     return this.#state.outcome ?? ending;
@@ -228,18 +228,18 @@ class Run {
     return null;
   }
 
-  /** @param inOrder what is in hand gets the time that the ledger's `drainMs` gives it */
+  /** @param inOrder gives messages under way the ledger's `drainMs` */
   async #close(inOrder: boolean): Promise<void> {
     const host = this.#host;
     if (inOrder && host !== null) {
       this.#events.noticed({ code: 'draining', message: host.draining });
-      // A failure of the drain comes again when the lifetime closes the host, and is told there.
+      // The lifetime closes the host again, and reports a failure of the drain then.
       await this.#drain(host).catch(() => {});
     }
     await this.#lifetime.close(inOrder ? closeMs : bootCloseMs);
     if (host === null || this.#left === null) return;
     const { rows, ids } = this.#left;
-    // With storage the next start has them.
+    // With storage the next start finds these rows.
     if (!host.isDurable && rows > 0) {
       this.#events.warned({ code: 'left_behind', message: describeLost(rows, ids) });
     }
@@ -249,7 +249,8 @@ class Run {
   }
 
   /**
-   * The intake closes first. A configuration on its way is refused then, and its file put back.
+   * Closes the intake first. A configuration change under way is then refused, and its file
+   * restored.
    * @param withinMs left out: the ledger's `drainMs`; the first call's value counts
    */
   async #drain(host: Runtime, withinMs?: number): Promise<void> {
@@ -261,9 +262,9 @@ class Run {
   }
 }
 
-// What is told of a run, and to its parts, before they are opened.
+// What the start derives from the configuration before it opens anything.
 
-/** What counts as public of all that was kept before there were stamps. */
+/** Which channels and brains count as public for rows older than sensitivity labels. */
 function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
   const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
   const names = open.map(({ name }) => name);
@@ -277,8 +278,8 @@ function publicBy({ channels, brains, routes }: Config, secrets: Secrets): Publi
 }
 
 /**
- * Says which server it is, without a secret. The URL is hidden from the log as a whole already; a
- * sentence of the server may have its password alone.
+ * Logs which database server is used, without a secret. The log already hides the URL as a whole.
+ * This also hides the password alone, since a sentence of the server may contain it.
  */
 async function reportServer(
   at: AtServer,
@@ -294,7 +295,7 @@ async function reportServer(
   events.noticed({ code: 'storage_server', message });
 }
 
-/** What the first plan is made of. */
+/** The snapshot that the first running configuration is made from. */
 function firstOf(
   { text, config, storage, warnings }: Setup,
   ofSkills: ConfigSnapshot['warnings'],
@@ -308,15 +309,15 @@ function firstOf(
   };
 }
 
-// What svc says by itself: that a call waits for a yes or was decided, and that one is let in.
+// Messages that svc sends by itself: approvals that wait or were decided, and welcomes.
 
-/** @returns ends it */
+/** @returns a function that ends it */
 function keepOwnMessages(deps: ApprovalKeepingDeps & WelcomingDeps): () => void {
   const ends = [keepApprovals(deps), keepWelcoming(deps)];
   return () => ends.forEach((end) => end());
 }
 
-/** The bounds of calls to models, of which each instance on the ledger has its part. */
+/** The bounds of calls to models. Each instance on the ledger gets its share of them. */
 export class SharedBounds implements Disposable {
   readonly #bounds: CallBounds;
   readonly #peers: Peers;
@@ -329,7 +330,7 @@ export class SharedBounds implements Disposable {
     this.#unsubscribe = peers.onChange(() => this.#hold());
   }
 
-  /** @param models of the plan that is in use from now on */
+  /** @param models of the running configuration from now on */
   use(models: readonly ModelConfig[]): void {
     this.#models = models;
     this.#hold();
@@ -344,7 +345,7 @@ export class SharedBounds implements Disposable {
   }
 }
 
-/** What is wrong by the configuration in use, and by what has happened under it. */
+/** Warnings about the configuration in use and about what happened since it came into use. */
 function warningsNow(
   control: Pick<Control, 'warnings' | 'used'>,
   servers: { standings(): readonly McpStanding[] },
@@ -360,8 +361,8 @@ const warningsNowBounds = {
 } as const satisfies Record<SpendLimit['kind'], keyof NonNullable<BrainConfig['budget']>>;
 
 /**
- * What the status tells of budgets; nothing of a brain or a limit that is no longer configured so,
- * or never was, as in a trial.
+ * Warnings about budgets. Leaves out a brain or a limit that is not configured so now, or never
+ * was, as in a trial.
  */
 export function budgetWarnings(
   { spend }: Pick<Meters, 'spend'>,
@@ -375,9 +376,9 @@ export function budgetWarnings(
   });
 }
 
-// What keeps listed tools of MCP servers from being announced, as warnings of the status.
+// Warnings of the status about tools of MCP servers that an agent is not offered.
 
-/** The warnings of a configuration; what is pinned by now is told by the servers themselves. */
+/** The configuration's warnings, with `mcp_unpinned` replaced by what the servers report now. */
 function withMcp(
   { warnings, used }: { warnings: readonly WarningStatus[]; used: Pick<ConfigSnapshot, 'config'> },
   standings: readonly McpStanding[],
@@ -422,7 +423,7 @@ const remedies: Readonly<Record<McpToolState, string>> = {
   changed: 'Look at it with svc mcp pin, and pin it only if it is as it should be.',
 };
 
-// Where a run listens, once it does.
+// Where a run listens.
 
 /** @param placed null: there is no admin server */
 function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
@@ -437,14 +438,14 @@ function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
   };
 }
 
-/** The same for the log. */
+/** The addresses, for the log. */
 function describeWhere({ window, ...others }: Listening): Readonly<Record<string, unknown>> {
   return window === null ? others : { ...others, window: window.origin };
 }
 
-// How a run begins with a configuration that it shares with other instances.
+// How a run begins with a configuration that several instances share.
 
-/** `n`: the number of the one that this run was given. */
+/** `n`: the number of the shared configuration that this run starts with. */
 type SharedStart = {
   readonly kind: 'shared';
   readonly configs: SharedConfigs;
@@ -452,9 +453,9 @@ type SharedStart = {
 };
 
 /**
- * Makes the text of this run the first one, where none is in use.
+ * Makes this run's text the shared configuration, if there is none yet.
  * @param configs null: each process has its own file
- * @returns an ending where another one is in use by now
+ * @returns an ending if another configuration is in use by now
  */
 export async function beginShared(
   configs: SharedConfigs | null,
@@ -474,7 +475,7 @@ export async function beginShared(
   }
 }
 
-/** A start that takes what is in use by now has a chance. */
+/** The code of an ending after which a new start takes the configuration in use. */
 export const configMoved = 'config_moved';
 
 /** @param end ends the run */
@@ -492,13 +493,15 @@ function sharedParts(
   return { ...start, ...rest, file, env, addresses, version, onBehind };
 }
 
-/** Of a start that cannot have its storage. */
+/** The ending of a start that cannot open its storage. */
 export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
   if (isPassing) return { kind: 'failed', code, message };
   return { kind: 'refused', code, message, unbound: null };
 }
 
-/** Only a listener has an address of the configuration that it may not get; a flag's is none. */
+/**
+ * Only a listener can fail to get a configured address. An address from a flag is not configured.
+ */
 function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
   const index = channels.findIndex(isListener);
   const listener = channels.find(isListener);
@@ -536,7 +539,7 @@ class RunState {
     return this.#isOver.promise;
   }
 
-  /** What it came to once it is closed; null: it has not ended. */
+  /** The final ending, once the run is closed; null: it has not ended. */
   get outcome(): Ending | null {
     return this.#ending;
   }
@@ -554,7 +557,7 @@ class RunState {
     this.#over.abort();
   }
 
-  /** One that fails while the service stops as it was told makes a failure of that end. */
+  /** Ends the run. If the storage fails during an ordered stop, that ending becomes a failure. */
   storageFailed(): void {
     const message = 'The storage failed; the log says how.';
     const failed: Ending = { kind: 'failed', code: null, message };

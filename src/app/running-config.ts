@@ -1,8 +1,9 @@
 /**
- * A Plan lives as long as a config revision: its channels and brains, immutable, owning only what
- * it opened. The Host swaps one Plan for another. A claim finishes with the Plan under which it
- * was taken; a retired Plan waits for its claims, then aborts what is left, then closes. A
- * connection to a platform that the next Plan would only make again goes over to that Plan.
+ * A running configuration lives as long as one config revision. It has that revision's channels and
+ * brains, never changes, and owns only what it opened. The runtime swaps one for another. A claim
+ * finishes under the configuration that it began with. A retired one waits for its claims, aborts
+ * the rest, then closes. A connection to a platform moves to the next running configuration if its
+ * settings are the same.
  *
  * States: made → opened → in use → retired → closed.
  */
@@ -23,18 +24,18 @@ import type { Peers } from '../cluster/peers.ts';
 import { keepPublicSince } from '../pipeline/public-since.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** One configured channel with the brain of its route; without a route it is in no plan. */
+/** A configured channel and the brain of its route. A channel without a route is not here. */
 export type PlannedChannel = {
   readonly type: ChannelType;
   readonly channel: Channel;
   readonly brain: Brain;
   readonly session: SessionConfig | null;
   readonly access: AccessConfig | null;
-  /** How what comes with messages there is read, and what of it is one turn. */
+  /** How to read attachments on this channel, and how long to merge messages into one turn. */
   readonly reading?: Pick<ActiveRoute, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
-/** A model of a brain that has a route, whether or not the shield drops it. */
+/** A model of a brain that has a route, even if the privacy filter drops it. */
 export type PlannedModel = {
   readonly brain: string;
   readonly sensitivity: Sensitivity;
@@ -42,10 +43,13 @@ export type PlannedModel = {
   readonly model: Model;
 };
 
-/** What is open as long as the plan; to open it waits for nothing. `run`: it is in use. */
+/**
+ * What opens and closes with the running configuration. `open` does not wait. `run`: it is in use
+ * now.
+ */
 export type RunningConfigDeps = { open(): void; run(): void; close(): Promise<void> };
 
-/** One claim that is worked on under a plan. */
+/** One claim under way. */
 export class Work extends Linked {
   readonly stop: Stopper;
 
@@ -55,19 +59,21 @@ export class Work extends Linked {
   }
 }
 
-/** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
+/**
+ * How long to wait for aborted work. Work that does not end then must not keep the process alive.
+ */
 const abortedMs = 1_000;
-/** For all that a plan opened together; the webhook's listener takes up to 1 s. */
+/** How long closing everything may take; the webhook's listener takes up to 1 s. */
 const closeMs = 1_500;
 
 export type OpeningRunningConfig = {
   /**
-   * The plan in use. When this plan wants the same connection, and the connection has not failed,
-   * it stays open and changes hands with `run`.
+   * The running configuration in use. If both want the same connection and it has not failed, the
+   * connection stays open and moves at `run`.
    */
   readonly before: RunningConfig | null;
   readonly events: Events;
-  /** Aborts when the opening is not to go on. */
+  /** Aborts to give up the opening. */
   readonly givenUp: AbortSignal;
 };
 
@@ -76,14 +82,20 @@ type ActiveRunningConfig = {
   readonly events: Events;
   /** The other instances on the ledger. */
   readonly peers: Peers;
-  /** Every plan that may still have a connection: the one in use, and those retired. */
+  /**
+   * All running configurations that may still have a connection: the one in use and the retired
+   * ones.
+   */
   readonly before: readonly RunningConfig[];
 };
 
-/** How long a run that is to end may take; it may have a connection to end first. */
+/** How long a channel may take to stop, since it may have to close a connection. */
 const stoppedMs = 5_000;
 
-/** A connection belongs to one plan at a time. */
+/**
+ * An open channel and its run, which may outlive the running configuration that opened it. It
+ * belongs to one running configuration at a time.
+ */
 class Connection {
   readonly key: ChannelKey;
   readonly channel: Channel;
@@ -100,8 +112,9 @@ class Connection {
   }
 
   /**
-   * Of several instances one alone runs the connection to an account.
-   * @param before must have ended when this connection's run begins
+   * Starts to receive. Of several instances, only the lease holder runs the connection to an
+   * account.
+   * @param before must have ended before this connection runs
    */
   start(receive: Receive, events: Events, peers: Peers, before: Promise<unknown> | null): void {
     this.#events = events;
@@ -121,8 +134,8 @@ class Connection {
   }
 
   /**
-   * Takes no more messages in; resolves when the channel has let go. Never rejects, and nobody who
-   * waits for it, such as the connection after it, waits for ever: what does not end is told, once.
+   * Stops receiving, and resolves when the channel has ended or its time is over. Never rejects, so
+   * the next connection does not wait forever. Reports a channel that does not end, once.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -153,7 +166,7 @@ export class RunningConfig {
   readonly #atWork = new LinkedSet<Work>();
   #emptied: (() => void) | null = null;
 
-  /** @param text of its configuration */
+  /** @param text of the configuration */
   constructor(
     text: string,
     channels: readonly PlannedChannel[],
@@ -168,26 +181,28 @@ export class RunningConfig {
     this.#deps = deps;
   }
 
-  /** It takes `node:crypto`, which is slow to load: it is asked once the channels are open. */
+  /** Computed on demand, since `node:crypto` is slow to load: ask after the channels are open. */
   get revision(): string {
     return revisionOf(this.#text);
   }
 
-  /** A channel that was taken over replaces the channel that was made for its place. */
+  /**
+   * A connection taken over from the previous configuration replaces the channel made for its
+   * place.
+   */
   get channels(): readonly PlannedChannel[] {
     return this.#channels;
   }
 
-  /** The routes on which this plan can work, by the ledger's key of the channel. */
+  /** The active routes, by the ledger's key of the channel. */
   get lines(): ReadonlyMap<ChannelKey, ActiveRoute> {
     return this.#lines;
   }
 
   /**
-   * Opens every channel. When one does not open, whatever the cause, those that were opened are
-   * closed again.
+   * Opens every channel. If one fails to open, closes those that were opened.
    * @returns the problem of the channel that cannot be opened, or null
-   * @throws GivenUp, and what a channel throws
+   * @throws GivenUp, and errors of a channel
    */
   async open({ before, events, givenUp }: OpeningRunningConfig): Promise<ChannelProblem | null> {
     const failed = (what: string, error: unknown): void =>
@@ -248,12 +263,15 @@ export class RunningConfig {
     return connection;
   }
 
-  /** Closes what belongs to this plan; another plan closes what belongs to it by now. */
+  /** Closes a channel that this running configuration still owns. A new owner closes its own. */
   async #letGo({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
     if (owner === this) await channel[Symbol.asyncDispose]();
   }
 
-  /** A connection that failed for good is not kept: a new configuration is a new try. */
+  /**
+   * Finds the open connection to reuse. A connection that failed for good is not reused, because a
+   * new configuration is a new try.
+   */
   #sameAs(channel: Channel): Connection | null {
     for (const connection of this.#connections.values()) {
       const { state } = connection.channel.health();
@@ -262,13 +280,13 @@ export class RunningConfig {
     return null;
   }
 
-  /** Ends this plan's connection to the same account, since two would disturb each other. */
+  /** Ends the connection to the same account, since two would disturb each other. */
   #madeWay({ key, channel }: Connection): Promise<void> | null {
     if (channel.sameAs === undefined) return null;
     return this.#connections.get(key)?.stop() ?? null;
   }
 
-  /** Takes messages in on every channel, until the plan is retired. */
+  /** Receives messages on every channel until it is retired. */
   run({ acceptOn, events, peers, before }: ActiveRunningConfig): void {
     this.#deps?.run();
     for (const [key, connection] of this.#connections) {
@@ -282,7 +300,10 @@ export class RunningConfig {
     }
   }
 
-  /** Begins one piece of work under this plan. @param stop ends it early */
+  /**
+   * Begins one piece of work.
+   * @param stop ends it early
+   */
   enter(stop: Stopper): Work {
     const work = new Work(stop);
     this.#atWork.add(work);
@@ -294,18 +315,18 @@ export class RunningConfig {
     if (this.#atWork.size === 0) this.#emptied?.();
   }
 
-  /** Stops taking messages in, and waits until the channels have let go, or do not in time. */
+  /** Stops receiving, and waits until each channel has ended or its time is over. */
   async stopTaking(): Promise<void> {
     await Promise.all(this.#own().map((connection) => connection.stop()));
   }
 
-  /** Ends the connections that one instance alone may have; the other channels go on. */
+  /** Ends the connections that need a lease. The other channels continue. */
   async leavePosts(): Promise<void> {
     const posts = this.#own().filter(({ channel }) => channel.sameAs !== undefined);
     await Promise.all(posts.map((connection) => connection.stop()));
   }
 
-  /** A step that fails is told, and keeps no other from being done. */
+  /** Reports a step that fails, so that the other steps still run. */
   async #try(where: string, act: () => Promise<void>): Promise<void> {
     try {
       await act();
@@ -314,7 +335,7 @@ export class RunningConfig {
     }
   }
 
-  /** The connections of this plan, without those of the next plan or still of the one before. */
+  /** The connections that it owns now, without those of the next or the previous one. */
   #own(): Connection[] {
     return [...this.#connections.values()].filter(({ owner }) => owner === this);
   }
@@ -323,7 +344,7 @@ export class RunningConfig {
     return this.#atWork.size > 0;
   }
 
-  /** Waits for the work under way, at most `graceMs`; then aborts it and waits a moment more. */
+  /** Waits at most `graceMs` for work under way, then aborts it and waits a moment more. */
   async finish(graceMs: number): Promise<void> {
     await this.#emptiedWithin(graceMs);
     this.abortWork();
@@ -345,21 +366,20 @@ export class RunningConfig {
     for (const work of this.#atWork) work.stop.stop();
   }
 
-  /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */
+  /** Takes it out of use: stops receiving, waits up to `graceMs` for claims, then closes. */
   async retire(graceMs: number): Promise<void> {
     await this.stopTaking();
     await this.finish(graceMs);
     await this.#close();
   }
 
-  /** Never rejects: errors in closing are told. */
+  /** Never rejects; reports errors in closing. */
   async #close(): Promise<void> {
     await this.#opened?.close(closeMs);
     this.#lines.clear();
   }
 }
 
-/** A plan on its way: open beside the one in use, until it takes its place or is dropped. */
 const stopping: ChannelProblem = {
   kind: 'problem',
   code: 'shutting_down',
@@ -373,11 +393,11 @@ type Opening = OpeningRunningConfig & {
   readonly now: () => number;
   /** Puts it in the place of the one in use. */
   readonly run: () => void;
-  /** Is called once, when the next plan may be opened. */
+  /** Called once, when the next running configuration may be opened. */
   readonly over: () => void;
 };
 
-/** @throws what a channel throws */
+/** @throws errors of a channel */
 export async function openRunningConfig(
   opening: Opening,
 ): Promise<ChannelProblem | OpenedRunningConfig> {
@@ -400,7 +420,10 @@ export async function openRunningConfig(
   return stopping;
 }
 
-/** No other plan is opened before it is used or dropped; the end of the service drops it. */
+/**
+ * A running configuration that is open but not in use yet. The next one opens only after it is used
+ * or dropped. The end of the service drops it.
+ */
 export class OpenedRunningConfig {
   readonly kind = 'opened';
   readonly #opening: Opening;
@@ -414,7 +437,7 @@ export class OpenedRunningConfig {
 
   /**
    * @returns null: it is in use
-   * @throws what the way into use throws; it may be in use all the same
+   * @throws errors of `run`; it may be in use all the same
    */
   use(): ChannelProblem | null {
     if (this.#isOver) return stopping;
@@ -429,7 +452,7 @@ export class OpenedRunningConfig {
     return null;
   }
 
-  /** Gives back what it took, where it is not in use. */
+  /** Closes what it opened, unless it is in use. */
   drop(): Promise<void> {
     if (!this.#isOver) {
       this.#end();
@@ -447,7 +470,7 @@ export class OpenedRunningConfig {
   }
 }
 
-/** A plan is used also where this cannot be kept. */
+/** Records whether each channel is public or private. A failure does not prevent its use. */
 async function label(
   { ledger, plan: runningConfig, now, events }: Opening,
   become: Sensitivity,

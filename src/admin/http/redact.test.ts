@@ -6,7 +6,7 @@ import type { PlanView, Status, WarningStatus } from '../admin.ts';
 const reader = ['Host: localhost'];
 const operator = [...reader, `Authorization: Bearer ${adminToken}`];
 
-/** An admin server whose plan is changed so, and what its status says to whom. */
+/** An admin server with a changed `plan()`, and the status that each viewer sees. */
 async function start(change: (plan: PlanView) => Partial<PlanView>) {
   const world = makeWorld();
   const { ports } = world;

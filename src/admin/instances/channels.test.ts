@@ -1,4 +1,4 @@
-/** How channels stand where several instances have them. */
+/** The states of channels that several instances have. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeInstances, type OtherInstance } from '../../../test/fake/other-instances.ts';
@@ -9,7 +9,7 @@ import { wholeOf } from './whole.ts';
 
 const bot = 'messenger_a:7' as ChannelKey;
 
-/** Puts the channel of the messenger into the plan of that instance. */
+/** Adds the messenger's channel with this state to that instance's report. */
 function stands(one: OtherInstance, state: ChannelState, reason: string | null = null): void {
   const { ports } = one;
   const since = one.id;

@@ -1,4 +1,4 @@
-/** What several instances counted, as one. */
+/** The counts of several instances, merged into one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, messageId } from '../../../test/fake/admin-world.ts';

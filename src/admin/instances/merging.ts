@@ -1,4 +1,4 @@
-/** What the instances counted, as the counts of one. Counts are since the start of each. */
+/** Merges the counts of all instances. Each counts since its own start. */
 import type { TurnedAway } from '../../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
@@ -50,7 +50,7 @@ export function sumOf({ reports }: Pick<Whole, 'reports'>, of: (report: Report) 
   return reports.reduce((sum, { report }) => sum + of(report), 0);
 }
 
-/** What went which way at all instances; one of an older release tells none of it. */
+/** The throughput of all instances; an older release reports none. */
 export function throughputOf({ reports }: Pick<Whole, 'reports'>): ThroughputStatus {
   const summed = (of: 'answered' | 'asked') =>
     sumWays(reports.flatMap(({ report }) => report.ways?.[of] ?? []));
@@ -73,7 +73,7 @@ function sumWays(ways: readonly RecentPair[]): readonly RecentPair[] {
   return [...sums.values()];
 }
 
-/** Dead letters are kept once for all, so they are counted once; and so are rows. */
+/** Dead letters and rows are of the whole ledger, so they are counted once. */
 export function countsOf(whole: Whole): CountsStatus {
   const { own, rows } = whole;
   const count = (name: keyof Report['counts']): number =>
@@ -100,7 +100,7 @@ export function backlogOf(whole: Pick<Whole, 'reports' | 'rows'>): BacklogStatus
   return backlogBy(backlogRows(whole));
 }
 
-/** By channel type: all bots of a messenger in one. */
+/** Sums by channel type, so all bots of a messenger are one row. */
 export function backlogBy(rows: Report['backlog']): BacklogStatus[] {
   const byType = new Map<string, Mutable<BacklogStatus>>();
   for (const { channel: key, inbox, outbox, oldestAt, unroutable } of rows) {
@@ -128,7 +128,7 @@ function backlogRows({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Report
   });
 }
 
-/** Each warning once, with the instances that have it where not all do. */
+/** Lists each warning once, with the instances that have it unless all do. */
 export function warningsOf(
   whole: Pick<Whole, 'reports' | 'members'>,
   asker: Viewer,
@@ -140,7 +140,7 @@ export function warningsOf(
     for (const [at, warning] of report.warnings.entries()) {
       const one = asker === 'operator' ? warning : redactForReader(warning);
       const { code, path, message, remedy } = one;
-      // An instance that works alone tells each of its own, also two of the same words.
+      // An instance that works alone lists each of its own warnings, even two with the same words.
       const key = JSON.stringify([code, path, message, remedy, id === null ? at : null]);
       const all = met.get(key) ?? { one: { ...one, instances: null }, has: new Set() };
       met.set(key, all);
@@ -155,7 +155,10 @@ export function warningsOf(
   return { warnings: warnings.slice(0, warningsMax), warningsLeftOut: beyond + isMore };
 }
 
-/** svc as a whole fails where an instance that stands fails: what one can do, all can. */
+/**
+ * svc as a whole fails if one instance fails that is neither late nor stopping, since all of them
+ * can do the same.
+ */
 export function serviceHealth({
   standing,
   members,
@@ -169,7 +172,7 @@ export function serviceHealth({
   return { status: 'failing', reason: `${where}${reason ?? 'why is not known'}` };
 }
 
-/** Whom the gates of all instances turned away, newest first. */
+/** The senders that the gates of all instances turned away, newest first. */
 export function turnedAwayBy(reports: readonly Told[]): readonly TurnedAway[] {
   const rows = new Map<string, TurnedAway>();
   for (const { report } of reports) {
@@ -183,9 +186,9 @@ export function turnedAwayBy(reports: readonly Told[]): readonly TurnedAway[] {
   return [...rows.values()].toSorted((one, other) => other.at - one.at);
 }
 
-// Whether replies arrive, of all instances: their tries are added up, whoever made them.
+// Whether replies arrive, by the sum of all instances' tries.
 
-/** While less than this share fails of what all of them tried, the channel as a whole works. */
+/** If less than this share of all tries fails, the channel as a whole works. */
 const workingShare = 0.1;
 const reasonsSummary = 10;
 
@@ -215,7 +218,7 @@ export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliverySt
   });
 }
 
-/** It fails where one instance says so, and what the others tried does not show the contrary. */
+/** The channel fails if one instance says so and the others' tries do not show the contrary. */
 function stateOf(
   all: readonly DeliverySummary[],
   waiting: number,
@@ -254,7 +257,7 @@ function reasonsOf(all: readonly DeliverySummary[]): TryReason[] {
   return [...sums.values()].toSorted(most).slice(0, reasonsSummary);
 }
 
-/** Of the rows of all where they are counted; else of what each instance has in hand. */
+/** The oldest rows of the whole ledger if they were counted; else of the instances' own rows. */
 function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<string, number> {
   const found =
     rows === null
@@ -269,7 +272,7 @@ function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<strin
   return oldest;
 }
 
-/** What the calls and turns of all instances showed, as those of one. */
+/** The merged meters of calls and turns of all instances. */
 type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;
 
 export function askedBy({ reports }: Pick<Whole, 'reports'>): Asked {
@@ -347,7 +350,7 @@ class ProviderSum extends CallSums implements ProviderMeters {
     return wholeOf(this.#shown);
   }
 
-  /** One of a release before tells its health alone, which is what its last call showed. */
+  /** An older release reports only `health`, which is the result of its last call. */
   add({ calls, standing, health, shownAt }: AskedReport['providers'][number]): void {
     this.addCalls(calls);
     if (health === null) return;
@@ -373,12 +376,12 @@ class BrainSum implements BrainMeters {
   }
 }
 
-/** A word of another release says as much as nothing. */
+/** A standing that this release does not know counts as unknown. */
 function readShown(told: { standing: string; since: number; shownAt: number }): Shown {
   return { ...told, standing: standings.find((one) => one === told.standing) ?? 'unknown' };
 }
 
-/** What was shown long before others showed something says nothing of now. */
+/** Leaves out results that are much older than the newest, since they say nothing about now. */
 function wholeOf(all: readonly Shown[]): Shown {
   const known = all.filter(({ standing }) => standing !== 'unknown');
   if (known.length === 0) return all.toSorted((a, b) => b.since - a.since)[0] ?? nothing;
@@ -388,7 +391,9 @@ function wholeOf(all: readonly Shown[]): Shown {
   return { standing, since: sinceOf(standing, fresh), shownAt };
 }
 
-/** All of it works, or fails, since the last of them does; some of it fails since the first did. */
+/**
+ * `up` and `failing` hold since the last instance joined; `degraded` holds since the first trouble.
+ */
 function sinceOf(standing: Standing, all: readonly Shown[]): number {
   if (standing !== 'degraded') return Math.max(...all.map(({ since }) => since));
   const troubled = all.filter((one) => one.standing !== 'up');

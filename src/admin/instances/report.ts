@@ -1,7 +1,7 @@
 /**
- * What an instance tells the others of itself: what it counted since its start, how its parts
- * stand, and nothing that anybody wrote. Another one may be of another release, so words that a
- * release may add are plain texts here, and fields are only ever added, as ones that may be null.
+ * The report of an instance for the others: its counts since the start and the states of its parts,
+ * without any person's text. The other may run another release. So values that a release may add
+ * are plain text here, and new fields are always optional.
  */
 import { isListener } from '../../channels/registry.ts';
 import type { ChannelState } from '../../domain/event.ts';
@@ -39,7 +39,7 @@ import type { ChannelBacklog } from '../../ledger/ledger.ts';
 import type { Config } from '../../config/config.ts';
 import { Histogram } from '../../lib/histogram.ts';
 
-/** What an instance tells the others of its providers, models and brains. */
+/** The part of a report about providers, models and brains. */
 const took = object({ counts: list(number), sumMs: number });
 const calls = list(object({ result: text as IdText<CallResult>, took }));
 const model = text as IdText<ModelName>;
@@ -47,7 +47,9 @@ const shown = object({ standing: text, since: number, shownAt: number });
 const span = object({ good: number, bad: number });
 const window = object({ minute: span, fiveMinutes: span });
 
-/** As since the first release; `health`: the standing in its words, null where it is unknown. */
+/**
+ * Fields since the first release; `health`: the standing in that release's words, null if unknown.
+ */
 const askedFields = {
   providers: list(
     objectWith(
@@ -117,10 +119,10 @@ function askedOf(meters: Meters, { brains }: Config): AskedReport {
   };
 }
 
-/** So many models that have no place in the configuration are told to other instances. */
+/** How many models outside the configuration a report has. */
 const goneMax = 20;
 
-/** Of the configuration in use, and few more, so that it does not grow with those that went. */
+/** The models in use and a few former ones, so that a report does not grow with each change. */
 function modelsSummary(models: AskedReport['models']): AskedReport['models'] {
   const gone = models.filter(({ inUse }) => inUse === false).slice(-goneMax);
   return [...models.filter(({ inUse }) => inUse !== false), ...gone];
@@ -146,7 +148,7 @@ function tookBy(histograms: readonly Readonly<Histogram>[]): Took {
   return { counts: [...all.counts], sumMs: all.sumMs };
 }
 
-/** What an instance tells of each channel's replies: whether they arrive, and the oldest. */
+/** The part of a report about each channel's replies: whether they arrive, and the oldest. */
 const tries = object({ tried: number, failed: number });
 
 const deliverySummary = object({
@@ -162,7 +164,7 @@ const deliverySummary = object({
       fiveMinutes: number,
     }),
   ),
-  /** When the oldest reply was made that it has in hand; null: it has none. */
+  /** When the oldest reply of this instance was made; null: it has none. */
   oldestAt: maybeNumber,
 });
 
@@ -175,7 +177,7 @@ const quiet: DeliveryMeters = {
   reasons: [],
 };
 
-/** By channel type: all bots of a messenger in one. */
+/** By channel type, so all bots of a messenger are one row. */
 function toldDeliveries(
   meters: Pick<Meters, 'deliveries'>,
   backlog: readonly ChannelBacklog[],
@@ -227,7 +229,7 @@ const reportFields = {
     deadOut: number,
     faults: number,
   }),
-  /** null: it is of a release that does not tell it. */
+  /** null: the release does not report it. */
   deliveries: maybe(list(deliverySummary)),
   waiting: number,
   inHand: number,
@@ -246,16 +248,16 @@ const reportFields = {
   ),
 };
 
-/** What an older release does not tell is left out by it. */
+/** An older release leaves out the optional fields. */
 const reportSchema = objectWith(reportFields, {
   ...askedSince,
   ways: maybe(object({ answered: ways, asked: ways })),
 });
 
 export type Report = Described<typeof reportSchema>;
-/** As many warnings as a status tells. */
+/** The same limit as in a status. */
 export const warningsMax = 100;
-/** So many of those who were turned away are told to other instances, the newest. */
+/** How many of the turned-away senders a report has, the newest. */
 const turnedAwayMax = 100;
 
 type Ports = Pick<
@@ -303,13 +305,13 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
   };
 }
 
-/** For the others: the fields that the schema names, and no more that a row may carry along. */
+/** Serialises a report with the fields of the schema, and nothing else that a row may have. */
 export function describeReport(report: Report): string {
   const models = modelsSummary(report.models);
   return JSON.stringify(only(reportSchema, { ...report, models }));
 }
 
-/** @returns null: it is of a release whose reports this one cannot read */
+/** @returns null: the report is of a release that this one cannot read */
 export function readReport(told: string): Report | null {
   try {
     return read(reportSchema, JSON.parse(told));

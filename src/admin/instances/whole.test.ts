@@ -1,4 +1,4 @@
-/** Which instances there are, and what each is said to be. */
+/** Which instances there are, and the state of each. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, makeWorld, revision } from '../../../test/fake/admin-world.ts';

@@ -1,11 +1,11 @@
 /**
- * All instances on the ledger as one service. Numbers are sums over the living ones, each as it
- * told them last. A state is told by who knows it best:
+ * Merges all instances on the ledger into one service. Numbers are sums of the living instances'
+ * last reports. For a state, the best source counts:
  *
- * - of a messenger by the instance that has its connection;
- * - of a provider, a model or a brain by all whose calls or turns showed something lately;
- * - of what every instance has (the service itself, a channel that listens) by the gravest that is
- *   told by one that is neither late nor stopping. Where there is none, by the one that is asked.
+ * - of a messenger: the instance that has its connection;
+ * - of a provider, a model or a brain: all instances with recent calls or turns;
+ * - of a part that every instance has (the service itself, a channel that listens): the gravest
+ * state of the instances that are neither late nor stopping. Without any, the asked instance.
  */
 import { findKind, isListener, isMessenger } from '../../channels/registry.ts';
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
@@ -17,30 +17,30 @@ import { readReport, reportOf, type Report } from './report.ts';
 import type { ChannelConfig, Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 
-/** One of the instances. */
+/** An instance and its last report. */
 export type Member = Omit<LivingInstance, 'told'> & {
   readonly state: InstanceState;
-  /** null: it told nothing yet, or nothing that can be read here. */
+  /** null: there is no report yet, or this release cannot read it. */
   readonly report: Report | null;
-  /** Milliseconds since 1970; null: it told nothing yet. */
+  /** The time of the report in milliseconds since 1970; null: there is none yet. */
   readonly toldAt: number | null;
 };
 
-/** A report, and whose it is; `id` null: of an instance that works alone. */
+/** A report and its instance; `id` null: the instance works alone. */
 export type Told = { readonly id: number | null; readonly report: Report };
 
 export type Whole = {
-  /** Of the instance that is asked, as of now. */
+  /** The current report of the asked instance. */
   readonly own: Told;
-  /** In the order of their starts; empty: it works alone. */
+  /** In the order of their starts; empty: this one works alone. */
   readonly members: readonly Member[];
-  /** Of all members, the own one too; of one that works alone its own. */
+  /** The reports of all members, including this one's. */
   readonly reports: readonly Told[];
-  /** The reports that states are told by. */
+  /** The reports that decide states. */
   readonly standing: readonly Told[];
-  /** All unsettled rows; null: each instance tells its own. */
+  /** All unsettled rows; null: each report has its own. */
   readonly rows: readonly KeptRows[] | null;
-  /** Of when the oldest of all this is, milliseconds since 1970; null: it works alone. */
+  /** The time of the oldest report here, in milliseconds since 1970; null: this one works alone. */
   readonly asOf: number | null;
 };
 
@@ -101,7 +101,7 @@ function stateOf({ health: { status } }: Report): InstanceState {
   return status === 'ok' ? 'up' : status;
 }
 
-/** What a person is told of each. */
+/** The instances, as the status shows them. */
 export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[] {
   return members.map(({ id, version, state, beganAt, toldAt, posts, report }) => {
     const listeners = (report?.listeners ?? []).map((one) => {
@@ -129,7 +129,7 @@ export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[]
   });
 }
 
-/** A platform as people call it; a chore by its own word. */
+/** Names a lease: a messenger by the platform's name, another by its own word. */
 function postStatus(post: string): PostStatus {
   const word = findKind(channelTypeOf(post as ChannelKey))?.name ?? post;
   return { post, name: word.charAt(0).toUpperCase() + word.slice(1) };
@@ -142,13 +142,13 @@ function reasonOf(state: InstanceState, report: Report | null): string | null {
 
 type Listens = { readonly type: string; readonly bind: string; readonly path: string };
 
-/** Where messages are sent to a channel. A path that somebody chose may be a secret. */
+/** The address that messages are sent to. A configured path may be a secret. */
 export function listenerAddress({ type, bind, path }: Listens, asker: Viewer): string {
   const mayTell = asker === 'operator' || path === findKind(type)?.listener?.path;
   return `http://${bind}${mayTell ? path : ''}`;
 }
 
-// How the channels of all instances stand, each as one.
+// Merges the states of each channel over all instances.
 
 /** The gravest first. */
 const order: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
@@ -156,7 +156,7 @@ const order: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starti
 type Standing = Pick<ChannelStatus, 'state' | 'since' | 'reason' | 'lastSeenAt' | 'instance'>;
 type Seen = { readonly id: number | null; readonly view: Report['channels'][number] };
 
-/** @param config of the instance that is asked; all use the same, but for a moment */
+/** @param config of the asked instance; the others have the same, except during a change */
 export function channelsOf(
   whole: Whole,
   { channels, routes }: Pick<Config, 'channels' | 'routes'>,
@@ -210,7 +210,7 @@ function seenOf(reports: readonly Told[], type: string): Seen[] {
   });
 }
 
-/** Who has the post of its connection has the connection; the others only wait for the post. */
+/** The holder of the lease has the connection. The others only wait for it. */
 function ofMessenger({ members, reports }: Whole, seen: readonly Seen[], own: Seen): Standing {
   for (const { id, posts, beganAt } of members) {
     const known = seenOf(reports, own.view.type).find((one) => one.id === id);
@@ -225,7 +225,7 @@ function ofMessenger({ members, reports }: Whole, seen: readonly Seen[], own: Se
   return { ...gravest, state: 'starting', reason, instance: null };
 }
 
-/** The instance is named where not all say the same. */
+/** Names the instance unless all have the same state. */
 function gravestOf(seen: readonly Seen[], own: Seen): Standing {
   const graver = (one: Seen, other: Seen): Seen =>
     order.indexOf(other.view.state) < order.indexOf(one.view.state) ? other : one;

@@ -16,7 +16,7 @@ const sample = new RegExp(
   'i',
 );
 
-/** Every sample by its name and labels; fails on a line that is not of the format. */
+/** Every sample by its name and labels. Fails on a malformed line. */
 function parse(text: string): Map<string, number> {
   assert.ok(text.endsWith('\n'));
   const types = new Map<string, string>();

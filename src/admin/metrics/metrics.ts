@@ -1,6 +1,6 @@
 /**
- * The metrics page, of this instance alone. All that svc counts is read from the meters when the
- * page is asked for; the event loop and garbage collection are watched from the first scrape on.
+ * The metrics page, of this instance alone. It reads the meters at each scrape. It watches the
+ * event loop and garbage collection from the first scrape on.
  *
  * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of
  * outcomes. Never an id.
@@ -111,7 +111,7 @@ function serviceFamilies(ports: AdminPorts): Family[] {
   ];
 }
 
-/** A channel counts from zero: a series that begins with its first event hides that event. */
+/** A channel's series begin at zero, since a series that begins with its first event hides it. */
 function channelsOf(ports: AdminPorts): [string, ChannelMeters][] {
   const types = new Set([
     ...ports.plan().config.channels.map(({ type }) => type),
@@ -277,7 +277,7 @@ function loadFamily(ports: AdminPorts): Family {
     brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
   );
   const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => {
-    // A model that left the configuration stays while it has calls of a plan that ends.
+    // A model that left the configuration stays while a retired running configuration calls it.
     if (!inUse.has(provider) && inFlight + waiting === 0) return [];
     return [
       one(inFlight, { provider, state: 'in_flight' }),
@@ -296,7 +296,7 @@ function standingFamily(ports: AdminPorts): Family {
   return gauge('svc_provider_state', help, samples);
 }
 
-/** What agents and operators did, and what svc could not read. */
+/** Acts of agents and operators, and files that svc could not read. */
 function toolFamilies({ meters }: AdminPorts): Family[] {
   const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
     one(count, { tool, mode, outcome }),
@@ -341,7 +341,7 @@ function operatorFamilies({ meters }: AdminPorts): Family[] {
   ];
 }
 
-/** What is in the ledger now, and how near it is to its limits. */
+/** The rows in the ledger now, and how near they are to its limits. */
 function ledgerFamilies(ports: AdminPorts): Family[] {
   const gauges = ports.gauges();
   const plain = (name: string, help: string, value: number): Family =>

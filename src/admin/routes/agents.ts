@@ -27,7 +27,7 @@ const ofConversation = {
 const ofBrain = { brain: segment('The name of the brain.') };
 const unknown = 'No such use of a tool is kept.';
 
-/** What agents keep: notes, an operator's to see and to delete, and the audit of their tools. */
+/** The notes of agents, for an operator to see and delete, and the audit of their tools. */
 export function agentRoutes(ports: Ports): Route[] {
   return [
     ...notesAt(ports, {
@@ -60,7 +60,7 @@ type NotesPlace<P extends Parameters> = {
   readonly summary: string;
   readonly action: string;
   readonly problems: Readonly<Record<number, string>>;
-  /** Answers about the scope whose notes are meant. */
+  /** Answers about the scope that the request names. */
   readonly of: (values: Values<P>, answer: (of: NotesOf) => Promise<Answer>) => Promise<Answer>;
 };
 

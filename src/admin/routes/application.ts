@@ -19,7 +19,7 @@ const nothing = {
   schema: { name: 'Nothing', of: nothingSchema },
 } as const;
 
-/** What a page has of the application around the service; without one these paths are not there. */
+/** Routes to the application around the service. Without one they do not exist. */
 export function applicationRoutes(application: ApplicationLink | null, access: Access): Route[] {
   if (application === null) return [];
   const { signIn } = application;
@@ -93,20 +93,20 @@ function viewRoute(application: ApplicationLink): Route {
   });
 }
 
-/** Signing in without being shown a token: by a code that was offered on this machine. */
+/** Routes to sign in without showing a token, by a code that was offered on this machine. */
 type TradeParts = {
   readonly signIn: Pick<CodeTrade, 'trade'>;
-  /** Whether a token opens anything here. */
+  /** Whether a token permits writes here. */
   readonly canWrite: boolean;
   /** The page of the application around it; null: there is none now. */
   readonly page: () => string | null;
-  /** How one comes to a new page: a sentence. */
+  /** How to get a new page: a sentence. */
   readonly again: string;
 };
 
 const codeBytesMax = 1_024;
 
-/** A code goes in, and a token comes back: the page holds it in memory alone. */
+/** Trades a code for a token, which the page holds only in memory. */
 export function tradeRoute({ signIn, canWrite, page, again }: TradeParts): Route {
   return signInRoute({
     path: '/api/v1/sign-in',

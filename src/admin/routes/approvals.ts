@@ -1,4 +1,4 @@
-/** Calls of tools that wait for a person's yes: the list, one with what it asks, and the word. */
+/** Calls of tools that wait for approval: the list, one with its texts, and the decision. */
 import { approvalStates, roleOf } from '../../domain/approval.ts';
 import type { AdminPorts, ApprovalPort } from '../admin.ts';
 import { found, problem, tell, type Answer } from '../http/answer.ts';
@@ -92,7 +92,7 @@ async function decided(
   switch (result.kind) {
     case 'decided':
       return tell(approvalDecidedSchema, { result: verdict });
-    // An operator's word holds for every brain.
+    // An operator may decide for every brain.
     case 'not_allowed':
     case 'too_long':
     case 'not_found':

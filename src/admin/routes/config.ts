@@ -43,7 +43,7 @@ const refused = {
 } as const;
 const applied = { name: 'ConfigApplied', of: configAppliedSchema } as const;
 
-/** The configuration: to read, to replace while svc runs, and as it was before. */
+/** The configuration: read it, replace it while svc runs, read earlier ones. */
 export function configRoutes({ control }: Ports): Route[] {
   return [inUse(control), onDisk(control), replace(control), ...history(control)];
 }

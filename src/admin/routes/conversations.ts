@@ -17,7 +17,7 @@ import {
 } from './route.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 
-/** A conversation in a path, by the id that svc gave it. */
+/** A conversation as a path parameter, by svc's own id. */
 export const byId = {
   id: {
     kind: 'segment',
@@ -28,7 +28,7 @@ export const byId = {
 
 export const unknown = 'No such conversation is kept; without storage none is.';
 
-/** Answers about the conversation that was named, or that there is none. */
+/** Answers about the named conversation, or 404. */
 export async function conversationWith(
   id: string,
   reader: Pick<LedgerReader, 'conversationById'>,
@@ -44,7 +44,7 @@ const contentType = 'application/json';
 const ofConversation = { channel, conversation: segment('The id of the conversation.') };
 const ofSender = { channel, sender: segment('The id of the sender.') };
 
-/** What is kept of people: an operator's to see, and to delete. */
+/** Stored texts and people's data, for an operator to see and delete. */
 export function conversationRoutes(ports: Ports): Route[] {
   return [...lists(ports), ...turns(ports), ...deletions(ports)];
 }
@@ -161,7 +161,10 @@ function deletions(ports: Ports): Route[] {
   ];
 }
 
-/** A hold bears the conversation's id, which may be theirs: it ends where nothing else is left. */
+/**
+ * Forgets a sender. It ends a takeover with the sender's conversation id if nothing else is left
+ * there, since that id may be the sender's own.
+ */
 async function forgetSender({ reader, writes, byHand }: Ports, whose: Whose): Promise<number> {
   const went = await writes.forget(whose);
   for (const held of byHand.held()) {

@@ -21,7 +21,7 @@ const messengers = messengerTypes.map((type) => `\`${type}\``).join(' or ');
 const failed = 'The storage failed; the log says how. Nothing was changed.';
 const storage = { 503: 'The storage failed.' };
 
-/** Who was turned away from messengers, who asks to be let in, and letting them in. */
+/** Senders that messengers turned away, pairing requests, and admitting people. */
 export function gateRoutes(ports: AdminPorts): Route[] {
   return [...thoseTurnedAway(ports), ...pairings(ports)];
 }

@@ -6,8 +6,8 @@ import { liveEventSchema } from '../schemas/live-event.ts';
 import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 
 /**
- * Alive and able to work: 200. A channel that is down is told, and is no reason for a 503. It is of
- * this instance alone: who asks it sends messages here, or elsewhere.
+ * Answers 200 if svc is alive and able to work. A channel that is down is listed, but is no reason
+ * for a 503. It is about this instance alone, since a load balancer decides by it.
  */
 export function healthRoute(ports: AdminPorts): Route {
   return readRoute({
@@ -34,7 +34,7 @@ export function healthRoute(ports: AdminPorts): Route {
   });
 }
 
-/** What happens, as it happens; frames hold ids, states, codes and times alone. */
+/** The stream of live events, which have only ids, states, codes and times. */
 export function eventsRoute(live: LiveListeners): Route {
   return readRoute({
     path: '/api/v1/events',

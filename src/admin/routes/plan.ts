@@ -8,7 +8,7 @@ import { readRoute, type Route } from './route.ts';
 
 const contentType = 'application/json';
 
-/** What the service is made of now, and the states of its parts. */
+/** The current parts of the service and their states. */
 export function planRoutes(ports: AdminPorts, access: Access): Route[] {
   return [
     readRoute({

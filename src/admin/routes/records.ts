@@ -39,7 +39,7 @@ const ofDeliveries = {
   ...page,
 } as const satisfies Record<string, Parameter>;
 
-/** Lists of what goes through the ledger, and of what operators did. */
+/** Lists of messages, replies and dead letters in the ledger, and the audit. */
 export function recordRoutes(ports: Ports): Route[] {
   return [...lists(ports), counts(ports), audit(ports)];
 }

@@ -33,7 +33,7 @@ const unavailable = {
 const byHand = 'It is asked for from elsewhere, or for the variable of `admin.token_env`.';
 const unknown = 'The keychain has no secret of this name from svc.';
 
-/** Where secrets stand, and what of them the keychain keeps. No answer tells a value. */
+/** Where secrets are stored, and the keychain's changes. No answer contains a value. */
 export function secretRoutes(ports: Ports): Route[] {
   return [...looks(ports), ...changes(ports)];
 }
@@ -143,7 +143,7 @@ function answerOf(change: SecretChange): Answer {
   }
 }
 
-/** No name is repeated in the answer: it may be a secret in the wrong place. */
+/** The answer does not repeat a name, which may be a misplaced secret. */
 function faultIn(names: readonly string[]): string | null {
   if (names.length > namesMax) return `names has more than ${namesMax} entries.`;
   const at = names.findIndex((name) => formatFault('env', name) !== null);

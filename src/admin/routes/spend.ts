@@ -28,7 +28,10 @@ const days = {
   otherwise: spendDaysUsual,
 } as const satisfies Parameter;
 
-/** So long an answer stands, however many ask; but for senders, who may be forgotten meanwhile. */
+/**
+ * How long an answer is cached. Answers with senders are not, since a sender may be forgotten
+ * meanwhile.
+ */
 const freshMs = 5_000;
 
 /** What calls to models used and cost, and how full budgets are. */

@@ -1,4 +1,4 @@
-/** Conversations that an operator answers by hand: taken over, answered, given back. */
+/** Conversations that an operator takes over, answers, and gives back. */
 import { plural } from '../../domain/plural.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 import type { TakeoverResult } from '../../pipeline/takeover/takeover.ts';
@@ -20,9 +20,9 @@ import { unread, readRoute, writeRoute, type Route } from './route.ts';
 type Ports = Pick<AdminPorts, 'reader' | 'byHand'>;
 
 const contentType = 'application/json';
-/** So many are told of at once. */
+/** How many takeovers a list has. */
 const toldMax = 100;
-/** Longer than any platform's message; it is cut where the platform wants it. */
+/** Longer than any platform's message. The channel splits it to fit. */
 const answerCharactersMax = 32_000;
 const answerBytesMax = 262_144;
 
@@ -162,7 +162,7 @@ function answer({ reader, byHand }: Ports): Route {
   });
 }
 
-/** Whether it is one of the conversation's messages that are kept, settled ones too. */
+/** Whether it is one of the conversation's stored messages, including settled ones. */
 async function hasMessage(
   reader: Ports['reader'],
   where: ConversationKey,

@@ -48,7 +48,7 @@ const configText = {
   example,
 } as const satisfies Body;
 
-/** What an operator may ask about a configuration before it is used. */
+/** An operator's questions about a configuration before it is used. */
 export function trialRoutes(ports: Ports): Route[] {
   return [...checks(ports), trial(ports)];
 }
@@ -78,7 +78,7 @@ function checks({ trials }: Ports): Route[] {
   ];
 }
 
-/** A trial changes nothing, but it may cost money: its use is told like the use of a write. */
+/** A trial changes nothing but may cost money, so it is logged and audited like a write. */
 function trial(ports: Ports): Route {
   return writeRoute({
     path: '/api/v1/config/try',
@@ -139,7 +139,7 @@ async function tryBrain(
   return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
 }
 
-/** Once the brain says something the answer is a stream, and what comes of it is told there. */
+/** Once the brain is asked, the answer is a stream, and the result goes there. */
 async function tryGrowing({ trials, events }: Ports, draft: Draft, left: AbortSignal) {
   const growing = new GrowingTrial();
   const asking = trials.tryBrain(draft, left, growing.show);
@@ -161,17 +161,17 @@ type End =
 
 const problemOf = (answer: Answer): End => ({ kind: 'problem', answer });
 
-/** A proxy gives up a request that is silent for a minute, and a model may need one to load. */
+/** A proxy drops a request that is silent for a minute, and a model may need a minute to load. */
 const heartbeatMs = 15_000;
 
-/** Tells a trial under way. A client that left is told nothing more. */
+/** Streams a trial under way. A client that has left gets nothing more. */
 class GrowingTrial {
   readonly #asked = Promise.withResolvers<void>();
-  /** Resolves once the brain says something, or takes long. */
+  /** Resolves once the brain is asked, or when that takes long. */
   readonly begun = this.#asked.promise;
   readonly #heartbeat = setInterval(() => this.#goOn(), heartbeatMs).unref();
   #response: ServerResponse | null = null;
-  /** Events from before there was a response. */
+  /** Events from before the response. */
   #waiting = '';
   #shown = '';
   #isOver = false;
@@ -185,7 +185,7 @@ class GrowingTrial {
 
   readonly show = (whole: string): void => {
     this.#asked.resolve();
-    // Half a character waits for its other half, and a text that became shorter may grow again.
+    // Half a character waits for its other half. A text that got shorter may grow again.
     const text = whole.replace(/\p{Surrogate}$/u, '');
     if (this.#shown.startsWith(text)) return;
     const goesOn = text.startsWith(this.#shown);
@@ -194,7 +194,7 @@ class GrowingTrial {
     this.#tell({ kind: goesOn ? 'more' : 'anew', text: more });
   };
 
-  /** Nothing more is waited for. */
+  /** Ends the heartbeats. */
   rest(): void {
     clearInterval(this.#heartbeat);
   }
@@ -206,7 +206,7 @@ class GrowingTrial {
     this.#response?.end();
   }
 
-  /** A comment is no event. */
+  /** Sends a comment, which is no event. */
   #goOn(): void {
     this.#asked.resolve();
     if (this.#response?.destroyed === false) this.#response.write(':\n\n');

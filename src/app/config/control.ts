@@ -1,9 +1,9 @@
 /**
- * Takes configurations into use while svc runs: from the admin API, from the history, from the
- * file when a signal asks for it, from another instance. One at a time, each by the same steps:
- * check → compare with what needs a restart → secrets → skills → Plan → Host; where it is kept, and
- * when it is written there, is its home's. Whatever fails leaves the plan in use as it is, and
- * says why.
+ * Brings new configurations into use while svc runs: from the admin API, the history, another
+ * instance, or the file after a signal. One at a time, each by the same steps: check → compare with
+ * the fields that need a restart → secrets → skills → running configuration → runtime. The config
+ * store decides where and when to save it. After any failure the previous configuration stays in
+ * use, and the refusal says why.
  */
 import type { WarningStatus } from '../../admin/admin.ts';
 import type {
@@ -35,20 +35,20 @@ import { unheededChanges } from '../../config/own-addresses.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 
 export type ControlDeps = {
-  /** Where the configuration came from; null: from no file. */
+  /** The file that the configuration came from; null: none. */
   readonly source: ConfigSource | null;
-  /** null: it is kept in the file, and for this process alone. */
+  /** null: the configuration is stored in the file, for this process alone. */
   readonly shared: SharedDeps | null;
   readonly host: Runtime;
   readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
   readonly lookup: ServiceSecrets;
   readonly log: Log;
-  /** Aborted: no new configuration is taken. */
+  /** Once aborted, no new configuration comes into use. */
   readonly stop: AbortSignal;
-  /** false: an operator is known without the token of the admin block. */
+  /** false: svc recognises an operator without the token of the admin block. */
   readonly tokenWanted: boolean;
-  /** Of each plan that is in use from now on, the first one aside. */
+  /** Called with each new running configuration, except the first. */
   readonly onUsed: (runningConfig: RunningConfig) => void;
 };
 
@@ -59,10 +59,10 @@ export class Control implements ConfigControl {
   #used: ConfigSnapshot;
   #usedAt: number;
   #reloadWaits = false;
-  /** Why the file was not taken into use when a signal asked for it. */
+  /** Why the file was refused after a signal. */
   #notApplied: ConfigRefused | null = null;
 
-  /** @param first what the plan in use was made of */
+  /** @param first the snapshot that the running configuration was made from */
   constructor(options: ControlDeps, first: ConfigSnapshot) {
     this.#options = options;
     this.#used = first;
@@ -106,7 +106,7 @@ export class Control implements ConfigControl {
     });
   }
 
-  /** Takes the file as it is when the turn comes: one waiting reload is enough for all. */
+  /** Reads the file when its turn comes, so one waiting reload is enough for all. */
   async #heed(): Promise<void> {
     if (this.#reloadWaits) return;
     this.#reloadWaits = true;
@@ -130,7 +130,7 @@ export class Control implements ConfigControl {
     return this.#configStore.kept(revision);
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no change is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#configStore[Symbol.asyncDispose]();
     await this.#turns.do(async () => {});
@@ -198,9 +198,12 @@ export class Control implements ConfigControl {
   }
 }
 
-// What is told of a configuration that has come into use in the place of another.
+// How the change to another configuration is reported.
 
-/** Tells the log what is new to warn of. @returns what has changed, for who asked for it */
+/**
+ * Logs the new warnings.
+ * @returns the changes, for the person who asked for them
+ */
 function describeChanges(
   before: ConfigSnapshot,
   after: ConfigSnapshot,
@@ -217,7 +220,7 @@ function describeChanges(
   return [...sentencesOf(changes), ...unheeded];
 }
 
-/** Warnings that the configuration before had as well were told with that one. */
+/** Leaves out the warnings that the previous configuration had too. */
 function newWarnings(before: ConfigSnapshot, after: ConfigSnapshot): readonly Warning[] {
   const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
   const told = new Set(before.warnings.map(keyOf));

@@ -1,7 +1,7 @@
 /**
- * The configuration in the database of several instances: each takes from there what is in use, and
- * a new one comes into use at all of them, or at none. No file is written; that of this machine is
- * where a start begins, and what a signal proposes.
+ * Stores the configuration in the database of several instances. All of them use the one from
+ * there. A new one comes into use at all instances or at none. svc writes no file here. The file of
+ * this machine serves the start, and a signal proposes its text.
  */
 import { hostname } from 'node:os';
 import type { WarningStatus } from '../../admin/admin.ts';
@@ -42,17 +42,17 @@ import {
 export type SharedDeps = OwnPlace & {
   readonly configs: SharedConfigs;
   readonly peers: Pick<Peers, 'instances' | 'on' | 'tell'>;
-  /** The number of the one that this process has in use. */
+  /** The number of the configuration that this process uses. */
   readonly n: number;
   readonly version: string;
   readonly steady: () => SteadyTime;
-  /** What is in use cannot be taken here: this process is to end. */
+  /** Called when this process cannot use the shared configuration and must end. */
   readonly onBehind: (why: string) => void;
 };
 
-/** For so long the answer waits until all have it in use. */
+/** How long an answer waits until all instances use the new configuration. */
 const allMs = 5_000;
-/** For so long one waits for the end of what others propose. */
+/** How long to wait for the end of another instance's proposal. */
 const othersMs = 25_000;
 const triesMax = 5;
 
@@ -60,7 +60,7 @@ type Asked = {
   readonly by: 'operator' | 'signal';
   readonly inspect: () => Promise<Inspection>;
   readonly mayAskWith: AskedBy['mayAskWith'];
-  /** The revision that it is to replace; null: whichever is in use. */
+  /** The revision to replace; null: the one in use, whichever it is. */
   readonly revision: string | null;
 };
 
@@ -153,7 +153,7 @@ export class DatabaseConfigStore implements ConfigStore {
       heldBack,
     });
     if (next.kind === 'refused') return this.#named(next);
-    // What this machine has beside it (skills, folders) may be another by now.
+    // Skills and folders on this machine may have changed, though the text has not.
     if (next.snapshot.revision === used.revision) return this.#installer.use(next);
     const opened = await this.#installer.open(next);
     if (opened.kind === 'refused') return this.#named(opened);
@@ -198,7 +198,7 @@ export class DatabaseConfigStore implements ConfigStore {
     }
   }
 
-  /** It is in use in the database, and so everywhere within seconds. */
+  /** Uses a configuration that the database has accepted. Every instance uses it within seconds. */
   async #use(opened: OpenedConfig, n: number): Promise<Applied> {
     const applied = opened.use();
     this.#watchTimer.tell();
@@ -208,7 +208,7 @@ export class DatabaseConfigStore implements ConfigStore {
     return { ...applied, warnings: [...applied.warnings, ...behind] };
   }
 
-  /** @returns a warning for each that has not got it yet */
+  /** @returns a warning for each instance that does not use it yet */
   async #untilAllUse(): Promise<readonly ConfigProblem[]> {
     const { configs, steady } = this.#deps;
     const began = steady();
@@ -226,7 +226,10 @@ export class DatabaseConfigStore implements ConfigStore {
     }
   }
 
-  /** Nobody proposes anything, and what is in use is in use here. @returns null: it is so */
+  /**
+   * Waits until no proposal is open and the shared configuration is in use here.
+   * @returns null: it is so
+   */
   async #settled(): Promise<ConfigRefused | null> {
     const { steady } = this.#deps;
     const began = steady();
@@ -253,13 +256,15 @@ export class DatabaseConfigStore implements ConfigStore {
     try {
       await this.#configWatcher.look();
     } catch (error) {
-      // That the server is away, or this process counts as dead, the storage tells.
+      // The storage reports an absent server, or that this process counts as dead.
       if (error instanceof ConfigsFailed) return;
       this.#installer.events.faulted({ where: 'looking at the shared configuration', error });
     }
   }
 
-  /** From then on this instance is not asked any more, and looks no more. */
+  /**
+   * Stops looking at the shared configuration, and tells the others not to wait for this instance.
+   */
   #leave(): Promise<void> {
     this.#watchTimer.close();
     this.#left ??= this.#installer.inTurn(async () => {
@@ -278,31 +283,32 @@ function faultOf(error: unknown): HistoryFault {
   throw error;
 }
 
-/** Brings a configuration before all instances, and waits for what comes of it. */
+/** What a proposal to all instances needs. */
 type Proposing = {
   readonly configs: SharedConfigs;
   readonly steady: () => SteadyTime;
-  /** Aborted: it is given up. */
+  /** Once aborted, the proposal is withdrawn. */
   readonly stop: AbortSignal;
-  /** Has the others look at once. */
+  /** Makes the other instances look at once. */
   readonly tell: () => void;
-  /** Resolves a moment later, or when somebody has told. */
+  /** Resolves after a moment, or earlier when an instance has news. */
   readonly pause: () => Promise<void>;
 };
 
-/** `unknown`: the server stopped answering, and the proposal may come into use yet. */
+/** `unknown`: the server stopped answering, and the proposal may still come into use. */
 type ProposedEnd =
   | ProposalEnd
   | { readonly kind: 'busy' }
   | { readonly kind: 'moved' }
   | { readonly kind: 'unknown'; readonly n: number };
 
-/** Without a server for so long whoever waits is told. */
+/** After so long without a server, the caller gets an answer. */
 const awayMs = 20_000;
 
 /**
- * @param base the number of the one that it is to follow
- * @throws ConfigsFailed where nothing was proposed
+ * Proposes a configuration and waits for the result.
+ * @param base the number of the configuration that it replaces
+ * @throws ConfigsFailed if nothing was proposed
  */
 async function propose(
   base: number,

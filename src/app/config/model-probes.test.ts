@@ -1,4 +1,4 @@
-/** Looking at models: what people are told of one, and what its provider's health says then. */
+/** Probing models: the result that a person sees, and what the provider's health says then. */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
@@ -33,7 +33,7 @@ function start() {
   return { deps, health, called };
 }
 
-/** @param check is asked at each look */
+/** @param check gives the result of each probe */
 function planned(modelId: string, check: () => ModelCheck, more = {}): PlannedModel {
   const model = {
     name: `${provider}/${modelId}` as ModelName,

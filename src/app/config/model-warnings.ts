@@ -1,8 +1,8 @@
 /**
- * Tells the operator of models of local runtimes that will not answer as things are: the runtime
- * does not run or has no such model, or that of a private brain is elsewhere, or hands the model on
- * to a vendor. What it sees stands in the health of providers until a call shows another; while all
- * that it may ask is away, it looks again, so that it is told when that is there.
+ * Warns the operator about models of local runtimes that will not answer. Causes: the runtime does
+ * not run, or lacks the model; a private brain's model is on another machine, or the runtime
+ * forwards it to a vendor. The result counts in the providers' health until a call shows another.
+ * While all models of a provider are away, it probes again, so that a return is noticed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Found } from '../../domain/event.ts';
@@ -15,17 +15,17 @@ import type { ModelProbe, ModelProbes } from '../../admin/model-probes.ts';
 import { failure, type FailureKind } from '../../domain/failure.ts';
 import type { ModelCheck } from '../../brains/models/model.ts';
 
-/** How long a runtime has to answer. */
+/** How long a runtime may take to answer. */
 const lookMs = 5_000;
-/** A runtime that is away is looked for this often. */
+/** How long to wait before probing a runtime again. */
 const lookAgainMs = 30_000;
 
 type Deps = Pick<ServiceDeps, 'events' | 'steady'>;
 
 /**
- * Asks the runtimes in the background, for the warnings and the health of providers alone. What a
- * runtime said before is known already, and a private request waits by itself for what is not
- * known. No answer is no evidence of where a model runs.
+ * Probes the runtimes in the background, for warnings and the health of providers. Models remember
+ * earlier results, and a private request waits by itself for a missing one. No answer says nothing
+ * about where a model runs.
  */
 export class ModelWatch {
   readonly #deps: Deps;
@@ -40,7 +40,7 @@ export class ModelWatch {
     this.#againMs = againMs;
   }
 
-  /** These are in use now, and those before no more. */
+  /** Watches these models from now on, in place of the previous ones. */
   use(models: readonly PlannedModel[]): void {
     this.#replaced.abort();
     this.#replaced = new AbortController();
@@ -65,7 +65,7 @@ async function watch(
   while (!over.aborted) {
     const seen = await Promise.all(asked.map((one) => look(one, told, deps)));
     if (over.aborted || tellHealth(seen, deps)) return;
-    // It rejects when the signal aborts.
+    // `pause` rejects when the signal aborts.
     await pause(againMs, null, { signal: over, ref: false }).catch(() => {});
   }
 }
@@ -77,8 +77,8 @@ type Seen = {
 };
 
 /**
- * A provider is well while any of its models is there: others may answer in the place of one.
- * @returns whether all of them are well
+ * A provider is well while any of its models is there, since others may answer instead.
+ * @returns whether all providers are well
  */
 function tellHealth(seen: readonly Seen[], { events }: Deps): boolean {
   let isWell = true;
@@ -131,16 +131,18 @@ async function look(
   return seen;
 }
 
-// Looks at models of the configuration in use, for people who ask: whether each is there. Nothing
-// of anyone is sent. What a look shows of a provider stands in its health from then on.
+// Probes a model of the configuration in use when a person asks. It sends no one's content. The
+// result counts in the provider's health.
 
-/** How long a provider has to answer. */
+/** How long a provider may take to answer. */
 const modelProbesLookMs = 5_000;
 const atOnceMax = 4;
 
 type ModelProbesDeps = Pick<ServiceDeps, 'events' | 'steady'>;
 
-/** @param models of the plan in use; those that the shield drops are never looked at */
+/**
+ * @param models of the running configuration; a model that the privacy filter drops is never probed
+ */
 export function createModelProbes(
   models: () => readonly PlannedModel[],
   deps: ModelProbesDeps,
@@ -182,14 +184,14 @@ async function lookAt(
   };
 }
 
-/** @returns null: nothing speaks against its answering */
+/** @returns null: nothing prevents an answer */
 function foundBy(check: ModelCheck, isPrivate: boolean): FailureKind | null {
   if (check.kind === 'failed') return check.failure.kind;
   if (isPrivate && check.runs === 'elsewhere') return 'left_machine';
   return check.hasModel === false ? 'not_found' : null;
 }
 
-/** Of a look that nothing speaks against. */
+/** The probe result if nothing prevents an answer. */
 function thereBy(check: ModelCheck): 'there' | 'reached' {
   return check.kind === 'reached' && check.hasModel === null ? 'reached' : 'there';
 }

@@ -1,10 +1,10 @@
-/** Every way in which a configuration is refused, each with what to do. */
+/** Every refusal of a configuration, each with its remedy. */
 import type { ConfigRefused } from '../../admin/config-control.ts';
 import type { ConfigProblem } from '../../config/config.ts';
 import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../../cluster/shared-configs.ts';
 import type { Disk } from './file-on-disk.ts';
 
-/** A detail goes into the log and onto the status page. */
+/** A detail goes into the log and onto the status page, so it has at most this many sentences. */
 const sentencesMax = 10;
 
 const instancesMax = 5;
@@ -21,7 +21,7 @@ export function revisionConflict(revision: string): ConfigRefused {
   return { kind: 'refused', code: 'revision_conflict', detail, revision };
 }
 
-/** @param disk neither the text in use, nor the one that was asked for */
+/** @param disk neither the text in use nor the requested one */
 export function fileChanged(file: string, disk: Disk): ConfigRefused {
   const { revision } = disk;
   return { kind: 'refused', code: 'file_changed', detail: sentenceOfDisk(file, disk), revision };
@@ -62,7 +62,9 @@ export function restartRequired(fields: readonly string[]): ConfigRefused {
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** Of what the database has: a start takes it from there, so that no file can change it. */
+/**
+ * For fields that the database decides. A start takes them from there, so no file can change them.
+ */
 export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: this cannot change while svc runs. Stop every svc on the database, ` +
@@ -70,7 +72,7 @@ export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** Of the place of the database. */
+/** For the place of the database. */
 export function ofEachFile(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: every svc takes this from the file of its own machine. Write it ` +
@@ -78,7 +80,7 @@ export function ofEachFile(fields: readonly string[]): ConfigRefused {
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** Of a folder or a program that the file of this machine does not name. */
+/** For a folder or a program that the file of this machine does not name. */
 export function notInOwnFile(fields: readonly string[], file: string): ConfigRefused {
   const detail =
     `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only, on each machine. ` +
@@ -91,7 +93,7 @@ export function onlyByHand(fields: readonly string[]): ConfigRefused {
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** If the bearer alone could open any folder, it would be a key to the whole machine. */
+/** If the token alone could open any folder, it would be a key to the whole machine. */
 export function sentenceByHand(fields: readonly string[]): string {
   return (
     `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only. ` +
@@ -107,7 +109,7 @@ function whatByHand(fields: readonly string[]): string {
   return programs === fields.length ? program : `${folder}, and ${program},`;
 }
 
-/** @param field of those that come by hand alone */
+/** @param field one of those that only a person may write into the file */
 export function isOfProgram(field: string): boolean {
   return /\.mcp\[\d+\]\.(?:command|env)$/.test(field);
 }
@@ -127,7 +129,7 @@ export function rolledBack(why: string): ConfigRefused {
   return { kind: 'refused', code: 'rolled_back', detail: `${ended(why)} ${stays}` };
 }
 
-/** Others cannot use it. */
+/** Refuses a configuration that other instances cannot use. */
 export function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefused {
   const refusals = all.map(({ instance, code: reason, detail }) => {
     const { id, host, version } = instance;
@@ -145,12 +147,12 @@ function describeRefusal({ instance, code, detail }: InstanceRefusal): string {
   return `${capital(who)} said nothing. ${detail} See whether it still runs, and ask again.`;
 }
 
-/** What this instance alone may lack. */
+/** Names this instance in a refusal, since another one may accept the configuration. */
 export function withName(refused: ConfigRefused, self: NamedInstance): ConfigRefused {
   return { ...refused, detail: `${capital(describeInstance(self))} said no: ${refused.detail}` };
 }
 
-/** Without what who asked is told anyway. */
+/** Leaves out the sentence that the proposer adds anyway. */
 export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
   return {
     code,
@@ -158,19 +160,19 @@ export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
   };
 }
 
-/** As a person finds it: `instance 7 (web-2, svc 0.1.0)`. */
+/** Names an instance for people: `instance 7 (web-2, svc 0.1.0)`. */
 export function describeInstance({ id, host, version }: NamedInstance): string {
   return `instance ${id} (${[host, `svc ${version}`].filter((one) => one !== '').join(', ')})`;
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** As a sentence, for others to follow. */
+/** Ends a sentence, so that another can follow. */
 function ended(why: string): string {
   return /[.!?]$/.test(why) ? why : `${why}.`;
 }
 
-/** The remaining problems are in `problems`, and are told by `svc config check`. */
+/** The refusal's `problems` has all of them, and `svc config check` prints them. */
 function sentencesOf(problems: readonly ConfigProblem[]): string {
   const more = problems.length - sentencesMax;
   const told = problems.slice(0, sentencesMax).map(sentenceOf);

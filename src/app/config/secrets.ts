@@ -1,7 +1,7 @@
 /**
- * Where secrets stand, for an operator who asks, and the keychain's to change. What the service
- * holds is told as it is held; the keychain is looked at beside messages, by one helper at a time,
- * and no value is read for a list.
+ * Lists where secrets are stored, and changes those in the keychain, for an operator. A secret that
+ * the service holds is listed as it is held. svc probes the keychain off the message path, with one
+ * helper process at a time. A list reads no value.
  */
 import type {
   SecretChange,
@@ -28,34 +28,37 @@ import type {
 export type SecretSettings = {
   /** The configuration in use. */
   config(): Config;
-  /** What the service has its secrets from; it holds those of the configuration in use. */
+  /** The lookup of secrets, which holds those of the configuration in use. */
   readonly lookup: Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'>;
   readonly keychain: Pick<Keychain, 'stored' | 'set' | 'delete'>;
-  /** The same one. Who looks opens no prompt, and waits for no change that has one open. */
+  /**
+   * The same keychain, for probes. They open no prompt, and do not wait for a change with an open
+   * one.
+   */
   readonly looks: Pick<Keychain, 'state' | 'holds'>;
   readonly store: StoreKind;
-  /** What a state means, and what to do. */
+  /** Explains a state and its remedy. */
   readonly explain: (state: KeychainFault['state']) => Pick<KeychainFault, 'message' | 'remedy'>;
   readonly steady: () => SteadyTime;
   readonly events: Pick<Events, 'faulted'>;
 };
 
-/** For so long the keychain is told again as it was seen. */
+/** How long a probe result of the keychain is used. */
 const stateMs = 5_000;
-/** At most so many changes are under way or wait, each for as long as a prompt may stand. */
+/** How many changes may be under way or wait. Each may take as long as its prompt is open. */
 const changesMax = 4;
-/** At most so many names are kept by way of the API. */
+/** How many names the API may store. */
 const namesMax = 200;
 
 export function createSecretControl(settings: SecretSettings): SecretControl {
   return new KeychainControl(settings);
 }
 
-/** What the keychain's own list has: times, milliseconds since 1970, by name. */
+/** The keychain's own list: names with times in milliseconds since 1970. */
 type Stored = { readonly names: ReadonlyMap<string, number>; readonly fault: Told | null };
 type Told = Omit<KeychainFault, 'kind'>;
 
-/** `gone`: names of its own list that it lacks all the same. */
+/** `gone`: names in that list whose secrets are no longer in the keychain. */
 type Seen = { readonly state: KeychainState; readonly gone: ReadonlySet<string> };
 
 class KeychainControl implements SecretControl {
@@ -64,7 +67,7 @@ class KeychainControl implements SecretControl {
   #changing = 0;
   #seen: (Seen & { readonly at: SteadyTime }) | null = null;
   #looking: Promise<Seen> | null = null;
-  /** What was set since the last look began: it may not have seen it. */
+  /** Names set since the last probe began, which it may have missed. */
   readonly #setSince = new Set<string>();
 
   constructor(settings: SecretSettings) {
@@ -116,10 +119,10 @@ class KeychainControl implements SecretControl {
     this.#changing++;
     try {
       return await this.#changes.do(async (): Promise<SecretChange> => {
-        // Nobody hears the answer any more.
+        // Nobody waits for the answer any more.
         if (left.aborted) return { kind: 'busy' };
         const done = await act();
-        // Its state may be another now.
+        // The change may have changed the keychain's state.
         if (done.kind !== 'full') this.#seen = null;
         if (done.kind === 'absent') return { kind: 'not_found' };
         if (done.kind !== 'fault') return done;
@@ -127,7 +130,7 @@ class KeychainControl implements SecretControl {
         return { kind: 'unavailable', state, message, remedy };
       });
     } catch {
-      // The error is told nowhere: the value was in the hands of what failed.
+      // The error is not passed on, since it may contain the secret.
       this.#faulted('a change of the keychain');
       return { kind: 'unavailable', state: 'unavailable', ...this.#explain('unavailable') };
     } finally {
@@ -135,7 +138,7 @@ class KeychainControl implements SecretControl {
     }
   }
 
-  /** What the service holds, it is told to hold; what it lacks is looked for as it would be. */
+  /** Held secrets are listed with their source. For others it looks as the lookup would. */
   async #look(
     names: readonly string[],
     kept: ReadonlyMap<string, number>,
@@ -153,7 +156,7 @@ class KeychainControl implements SecretControl {
     return rows;
   }
 
-  /** A place that was named by hand and cannot be read comes before the keychain. */
+  /** A place that the operator configured and that cannot be read comes before the keychain. */
   async #sourceOf(name: string, inKeychain: boolean): Promise<SecretPresence['source']> {
     const places = await this.#settings.lookup.places(name);
     const first = places.find((place) => isDecisive(place) && place.source !== 'keychain');
@@ -185,7 +188,7 @@ class KeychainControl implements SecretControl {
     }
   }
 
-  /** Who asks while it is looked at waits for that look. */
+  /** Shares one probe among all callers that ask during it. */
   #see(names: readonly string[]): Promise<Seen> {
     const seen = this.#seen;
     if (seen !== null && this.#settings.steady() - seen.at < stateMs) return Promise.resolve(seen);

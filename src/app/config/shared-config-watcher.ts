@@ -1,9 +1,9 @@
 /**
- * Follows the shared configuration in one instance: says to each proposal whether it can be used
- * here, holds what it needs open until the proposal has an end, and takes what is in use.
+ * Follows the shared configuration in one instance. It votes on each proposal, keeps an accepted
+ * one open until the proposal ends, and uses the shared configuration.
  *
- * It has in use what it knows as `n`. An instance that cannot take what is in use tries again for a
- * few seconds, and then is behind: it ends, and its next start says why.
+ * `n` is the number of the configuration in use here. An instance that cannot use the shared one
+ * tries again for a few seconds. Then it is behind: it ends, and its next start says why.
  */
 import type { WarningStatus } from '../../admin/admin.ts';
 import type { ConfigRefused } from '../../admin/config-control.ts';
@@ -26,20 +26,23 @@ export type ConfigWatcherDeps = {
   readonly own: OwnFile;
   readonly configs: SharedConfigs;
   readonly steady: () => SteadyTime;
-  /** The number of the one in use here. */
+  /** The number of the configuration in use here. */
   readonly n: number;
-  /** Has the others look at once. */
+  /** Makes the other instances look at once. */
   readonly tell: () => void;
-  /** This instance ends. @param why a sentence */
+  /**
+   * Called when this instance must end.
+   * @param why a sentence
+   */
   readonly onBehind: (why: string) => void;
 };
 
-/** For so long an instance tries to take what is in use. */
+/** How long an instance tries to use the shared configuration. */
 const behindMs = 5_000;
-/** An instance that has just been told is no news. */
+/** Others get no warning in the first seconds after a change. */
 const othersMs = 10_000;
 
-/** What this instance said, or is about to say, to a proposal. */
+/** This instance's vote on a proposal, sent or not. */
 type Vote = {
   readonly proposal: number;
   readonly refusal: VoteRefusal | null;
@@ -50,11 +53,11 @@ type Vote = {
 
 type Stuck = { readonly since: SteadyTime; readonly why: string };
 
-/** All methods are called one after the other, in the installer's turn. */
+/** Call its methods one after the other, in the installer's turn. */
 export class ConfigWatcher {
   readonly #deps: ConfigWatcherDeps;
   #n: number;
-  /** What the others know of it; null: nothing. */
+  /** The number that the others know to be in use here; null: none. */
   #told: number | null = null;
   #vote: Vote | null = null;
   #stuck: Stuck | null = null;
@@ -69,12 +72,12 @@ export class ConfigWatcher {
     return this.#n;
   }
 
-  /** Whether something is held open for a proposal. */
+  /** Whether a configuration is held open for a proposal. */
   get isHolding(): boolean {
     return this.#vote?.opened != null;
   }
 
-  /** Whether what is in use cannot be taken here. */
+  /** Whether the shared configuration cannot be used here. */
   get isStuck(): boolean {
     return this.#stuck !== null;
   }
@@ -106,19 +109,19 @@ export class ConfigWatcher {
     return seen;
   }
 
-  /** It was proposed here, and its end is not known yet. */
+  /** Keeps open a configuration that was proposed here and whose end is unknown. */
   hold(proposal: number, opened: OpenedConfig): void {
     this.#vote = { proposal, refusal: null, opened, isSent: true };
   }
 
-  /** It is in use here. */
+  /** Records that this configuration is in use here. */
   async took(n: number): Promise<void> {
     this.#n = n;
     this.#stuck = null;
     await this.#tellUse();
   }
 
-  /** Is asked no more. */
+  /** Ends the votes of this instance. */
   async leave(): Promise<void> {
     await this.#vote?.opened?.drop();
     this.#vote = null;
@@ -132,7 +135,7 @@ export class ConfigWatcher {
     this.#told = this.#n;
   }
 
-  /** @param n the number under which it is in use; null: it is not */
+  /** @param n the number under which it is in use; null: it is not in use */
   async #endVote(n: number | null): Promise<void> {
     const vote = this.#vote;
     this.#vote = null;
@@ -144,7 +147,7 @@ export class ConfigWatcher {
 
   async #catchUp(): Promise<void> {
     const { configs, installer } = this.#deps;
-    // Nothing else can be opened while that is.
+    // Nothing else can open while the vote's configuration is open.
     await this.#endVote(null);
     const current = await configs.current();
     const next = await this.#prepare(current.text);
@@ -172,7 +175,7 @@ export class ConfigWatcher {
     const { configs, tell } = this.#deps;
     const isHeld = this.#vote?.proposal === open.n;
     if (open.by.id === configs.instance) {
-      // Of another one the answer was lost, and nobody waits for its end.
+      // This instance lost the answer to its own proposal, and nobody waits for its end.
       if (!isHeld) await configs.close(open.n, 'withdrawn');
       else await configs.decide(open.n);
       return;
@@ -217,23 +220,23 @@ export class ConfigWatcher {
 }
 
 /**
- * When to look at what instances share: as soon as one of them tells, and every now and then, so
- * that nothing hangs on a word that was lost. One look that waits for its turn is enough for all.
+ * Decides when to look at the shared configuration: at once when another instance publishes, and at
+ * intervals, in case a message was lost. One look that waits for its turn is enough for all.
  */
 type WatchTimerDeps = {
   readonly peers: Pick<Peers, 'on' | 'tell'>;
   readonly inTurn: (act: () => Promise<void>) => Promise<void>;
   readonly look: () => Promise<void>;
-  /** Whether something is waited for. */
+  /** Whether the instance waits for news. */
   readonly isWaiting: () => boolean;
 };
 
-/** Said on the board: look at the configuration. */
+/** The topic on the broadcast log: look at the configuration. */
 const kind = 'config';
-/** How often it looks when nobody tells anything: without and with something to wait for. */
+/** The intervals without news: when nothing and when something is awaited. */
 const lookMs = 3_000;
 const waitingMs = 500;
-/** The same of who waits in a turn. */
+/** The same for a caller that waits inside a turn. */
 const pauseMs = 200;
 
 export class WatchTimer {
@@ -250,12 +253,12 @@ export class WatchTimer {
     this.#heard();
   }
 
-  /** Has all instances look at once. */
+  /** Makes all instances look at once. */
   tell(): void {
     void this.#deps.peers.tell(kind, '');
   }
 
-  /** Resolves a moment later, or when somebody has told. */
+  /** Resolves after a moment, or earlier when another instance publishes. */
   pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, pauseMs);
@@ -266,7 +269,7 @@ export class WatchTimer {
     return promise;
   }
 
-  /** From then on nobody looks; who pauses goes on. */
+  /** Ends the looks. A caller in `pause` continues. */
   close(): void {
     this.#closed = true;
     this.#unhear();

@@ -1,6 +1,6 @@
 /**
- * Answers what an operator asks about configurations, beside the service that runs and without
- * touching it: drafts have models and connections of their own, and nothing here keeps anything.
+ * Answers an operator's questions about configurations without touching the running service. Drafts
+ * have models and connections of their own, and nothing here is stored.
  */
 import type {
   AnswerRow,
@@ -33,13 +33,13 @@ import { problemOfSkills, warningsOfSkills } from './skill-warnings.ts';
 type Show = NonNullable<Parameters<ConfigTrials['tryBrain']>[2]>;
 
 export type TrialSettings = {
-  /** Absolute: relative paths of a draft are taken from its folder. */
+  /** The absolute path. Relative paths of a draft start at its folder. */
   readonly file: string;
-  /** Where this process listens instead of where a draft says; left out: nowhere. */
+  /** Overrides of the listen addresses in a draft; left out: none. */
   readonly addresses?: OwnAddresses | undefined;
-  /** For the place of the default database. */
+  /** Decides the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** It holds the secrets of the configuration in use. */
+  /** The lookup, which holds the secrets of the configuration in use. */
   readonly lookup: SecretLookup;
   /** The database that this process has open; null: none. */
   readonly heldDatabase: string | null;
@@ -47,15 +47,15 @@ export type TrialSettings = {
   config(): Config;
   readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
-  /** What trials use is charged to it. */
+  /** The book that the spend of trials is charged to. */
   readonly spend: SpendBook;
-  /** Is told of every secret that a draft names. */
+  /** The log, which learns to hide every secret that a draft names. */
   readonly log: Pick<Log, 'scrub'>;
 };
 
-/** At most so many questions of each kind that take their time are under way at once. */
+/** How many slow questions of each kind may be under way. */
 const atOnceMax = 4;
-/** How much is told of what a tool gave, for each call. */
+/** How much of each tool result the answer has. */
 const resultCharactersMax = 4_000;
 
 export function createTrials(settings: TrialSettings): ConfigTrials {
@@ -106,7 +106,7 @@ class ServiceTrials implements ConfigTrials {
     if (validation.kind === 'invalid') return { valid: false, problems };
     const { config } = validation;
     const unseen = await warnOfPrivateTurns(config, this.#settings.reader);
-    // Whoever has the token alone hears nothing of folders that come by hand only.
+    // The token alone does not open folders that need a person at the machine.
     const elsewhere = await fieldsByHand(config, this.#settings.config(), folder);
     const skills = elsewhere.length > 0 ? [] : await warningsOfSkills(inspection);
     return { valid: true, problems: [...problems, ...skills, ...unseen] };
@@ -155,7 +155,7 @@ class ServiceTrials implements ConfigTrials {
     return { kind: 'tried', result: told(brain, rehearsed, mask) };
   }
 
-  /** A model or a file may give a secret back; the operator's page may not show it either. */
+  /** A model or a file may repeat a secret, which the operator's page must not show. */
   async #maskOf(secrets: Secrets, left: AbortSignal): Promise<Mask> {
     const mask = new Mask();
     const used = this.#settings.config();
@@ -165,7 +165,7 @@ class ServiceTrials implements ConfigTrials {
   }
 }
 
-/** Bounds what is under way at once; nobody waits for a seat. */
+/** Limits the work under way. It refuses instead of making a caller wait. */
 class Seats {
   #free: number;
 

@@ -1,4 +1,7 @@
-/** Makes one view of all instances on a ledger: what an admin server answers for all of them by. */
+/**
+ * The shared view of all instances on a ledger, so that each admin server can answer for all of
+ * them.
+ */
 import { hostname } from 'node:os';
 import type { InstancesPort, Place, Seen } from '../../admin/instances/instances.ts';
 import { describeReport, type Report } from '../../admin/instances/report.ts';
@@ -15,9 +18,9 @@ export type OneViewDeps = Clock & {
   readonly peers: Peers;
   readonly view: SharedView;
   readonly events: Pick<EventHub, 'frames' | 'warned'>;
-  /** Of this instance, as of now. */
+  /** The current report of this instance. */
   readonly report: (place: Place) => Report;
-  /** Where the admin server is found; null: there is none, or not yet. */
+  /** The address of the admin server; null: there is none, or not yet. */
   readonly admin: () => string | null;
 };
 
@@ -50,30 +53,30 @@ export function openOneView(
 }
 
 /**
- * Carries live frames between the instances, while somebody listens at any of them.
+ * Carries live events between the instances while a client listens at any of them.
  *
- * Who has listeners says so to all, again and again, as a lease of some seconds. While there is a
- * lease of another, this instance tells its frames in lots, four a second, and counts those that
- * are too many. Who has listeners hears the lots of the others in the same pace, for some seconds
- * longer than there are listeners, since those come back.
+ * An instance with listeners publishes a lease of some seconds, again and again. During another's
+ * lease, this instance sends its live events in batches, four a second, and counts the ones beyond
+ * the limit. An instance with listeners reads the others' batches at the same pace. It continues
+ * for some seconds after the last listener has left, since listeners return.
  *
- * silent → listening (the lease is told, lots are heard) → silent. Each time that instances come to
- * know of the lease, nobody knows what they did before: that is told as `dropped`.
+ * silent → listening (publishes the lease, reads batches) → silent. Events before an instance knows
+ * of the lease are lost. That is reported as `dropped`.
  */
 type LiveEventTimes = {
   readonly lotMs: number;
-  /** How long a lease holds; it is told three times in that time. */
+  /** How long a lease holds. It is published three times in that time. */
   readonly leaseMs: number;
-  /** For so long lots are heard after the last listener has left. */
+  /** How long to read batches after the last listener has left. */
   readonly graceMs: number;
 };
 
 const liveEventTimes: LiveEventTimes = { lotMs: 250, leaseMs: 12_000, graceMs: 10_000 };
 
-/** So many frames an instance may tell in a second. */
+/** How many live events an instance may send in a second. */
 export const liveEventsMax = 200;
 
-/** What is told: the number of who listens. */
+/** The topic of the lease; its message is the number of the instance with listeners. */
 const listening = 'frames_listened';
 
 type Deps = Clock & {
@@ -99,7 +102,7 @@ export class LiveEventExchange implements Disposable {
     });
   }
 
-  /** What is under way then ends with the view. */
+  /** Disposing ends what is under way. */
   [Symbol.dispose](): void {
     this.#unsubscribe();
     this.#sender.end();
@@ -107,14 +110,14 @@ export class LiveEventExchange implements Disposable {
   }
 }
 
-/** Tells the frames of this instance, while another listens. */
+/** Sends the live events of this instance while another listens. */
 class LiveEventSender {
   readonly #deps: Deps;
   readonly #times: LiveEventTimes;
   #until: SteadyTime | null = null;
   #liveEvents: LiveEvent[] = [];
   #leftOut = 0;
-  /** Frames that may be told now. */
+  /** How many live events may be sent now. */
   #allowed = liveEventsMax;
   #n = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -160,7 +163,7 @@ class LiveEventSender {
     void this.#tell(liveEvents, leftOut);
   }
 
-  /** A lot that was not told is missed by its number. */
+  /** A batch that could not be sent leaves a gap in the numbers. */
   async #tell(liveEvents: readonly LiveEvent[], leftOut: number): Promise<void> {
     const { peers, view } = this.#deps;
     const liveEventBatch = {
@@ -175,7 +178,7 @@ class LiveEventSender {
   }
 }
 
-/** Hears the frames of the others, while somebody listens here. */
+/** Receives the live events of the others while a client listens here. */
 class LiveEventHearer {
   readonly #deps: Deps;
   readonly #times: LiveEventTimes;
@@ -184,11 +187,13 @@ class LiveEventHearer {
   #pace: NodeJS.Timeout | null = null;
   #grace: NodeJS.Timeout | null = null;
   #isHearing = false;
-  /** The last lot that was heard of each instance; null: where to begin is not known yet. */
+  /** The last batch received from each instance; null: the start is not known yet. */
   #heard: Map<number, number> | null = null;
-  /** Those that know of the lease. */
+  /** The instances that know of the lease. */
   #knowing: ReadonlySet<number> = new Set();
-  /** Some came to know of it, and it is to be told that nobody knows what they did before. */
+  /**
+   * Instances have learnt of the lease, and the loss of their earlier events is not reported yet.
+   */
   #isUntold = false;
 
   constructor(deps: Deps, times: LiveEventTimes) {
@@ -249,7 +254,7 @@ class LiveEventHearer {
     }
   }
 
-  /** @param instance whose they are; null: of any */
+  /** @param instance that the lost events belong to; null: any */
   #missed(count: number | null, instance: number | null): void {
     const { frames: liveEvents, now } = this.#deps;
     liveEvents.hear({ kind: 'dropped', at: now(), count, instance });
@@ -292,7 +297,7 @@ class LiveEventHearer {
   }
 }
 
-/** null: it is of a kind that only a newer svc knows. */
+/** @returns null: an event of a kind that only a newer svc knows */
 function frameOf(told: unknown): LiveEvent | null {
   try {
     const liveEvent = read(liveEventSchema, told);
@@ -304,19 +309,19 @@ function frameOf(told: unknown): LiveEvent | null {
 }
 
 /**
- * Tells the other instances how this one is, and reads what they told when a person asks. It is in
- * nobody's way: what cannot be told or read in time is told and read again later, and until then
- * the last that is known stands, as old as it is.
+ * Publishes the report of this instance, and reads the others' reports when a person asks. It never
+ * blocks anybody: if it cannot publish or read in time, it tries again later. Until then the last
+ * known reports stay, with their age.
  */
 export type ReportTimes = {
-  /** How often this instance tells of itself, where that has changed. */
+  /** How often this instance publishes a changed report. */
   readonly tellMs: number;
-  /** How often it does in any case. */
+  /** How often it publishes an unchanged report. */
   readonly againMs: number;
   readonly sweepMs: number;
-  /** How long who asks waits for the server at most. */
+  /** How long a caller waits for the server at most. */
   readonly waitMs: number;
-  /** For so long what was read is told again. */
+  /** How long a result of reading is used again. */
   readonly freshMs: number;
 };
 
@@ -331,14 +336,17 @@ const reportTimes: ReportTimes = {
 type ReportDeps = {
   readonly peers: Peers;
   readonly view: SharedView;
-  /** Of this instance, as JSON. */
+  /** The report of this instance, as JSON. */
   readonly report: () => string;
   readonly steady: () => SteadyTime;
-  /** The others hear nothing of this one, for some time; called once until they do again. */
+  /**
+   * Called when the others do not receive this instance's reports; then once more only after a
+   * success.
+   */
   readonly unheard: (error: unknown) => void;
 };
 
-/** Of so many failures in a row a person is told. */
+/** After this many failures in a row, `unheard` is called. */
 const failuresMax = 3;
 
 const nothing: Looked & { readonly at: SteadyTime | null } = { reports: [], rows: [], at: null };
@@ -350,7 +358,7 @@ export class ReportExchange implements Disposable {
   #told: { readonly report: string; readonly at: SteadyTime } | null = null;
   #isTelling = false;
   #failures = 0;
-  /** There may be something of instances that are no more. */
+  /** false: there may be reports of instances that have ended. */
   #isSwept = true;
   #sweptAt: SteadyTime | null = null;
   #last: Looked & { readonly at: SteadyTime | null } = nothing;
@@ -379,7 +387,7 @@ export class ReportExchange implements Disposable {
     return { living, rows: at === null ? null : rows, rowsAgeMs: sinceMs };
   }
 
-  /** What is under way then ends with the view. */
+  /** Disposing ends what is under way. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
@@ -409,7 +417,7 @@ export class ReportExchange implements Disposable {
     this.#told = { report, at };
   }
 
-  /** The keeper deletes what those left that are dead, once more when all others are. */
+  /** The janitor deletes the reports of ended instances, once more after all others have ended. */
   async #sweep(others: boolean): Promise<void> {
     const { peers, view, steady } = this.#deps;
     const isDue = this.#sweptAt === null || steady() - this.#sweptAt >= this.#times.sweepMs;
@@ -420,7 +428,10 @@ export class ReportExchange implements Disposable {
     this.#isSwept = !others;
   }
 
-  /** Resolves when it has looked, or after a while: who asks later does not wait for that look. */
+  /**
+   * Resolves after the read or after a while. A caller that comes later does not wait for that
+   * read.
+   */
   async #look(): Promise<void> {
     const { steady } = this.#deps;
     if (this.#looking === null) {
@@ -437,14 +448,14 @@ export class ReportExchange implements Disposable {
     clearTimeout(timer);
   }
 
-  /** A server that takes long to answer is asked less often. */
+  /** A slow server is asked less often. */
   async #read(since: SteadyTime): Promise<void> {
     const { view, steady } = this.#deps;
     try {
       const looked = await view.look();
       this.#last = { ...looked, at: steady() };
     } catch {
-      // What was read before stands; its age tells.
+      // The last result stays, with its age.
     }
     const took = steady() - since;
     this.#freshUntil = steady() + Math.max(this.#times.freshMs, 10 * took);

@@ -1,4 +1,4 @@
-/** What instances tell each other of themselves, when, and what is known while one cannot. */
+/** When instances publish their reports, and what is known while one cannot. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { until } from '../../../test/support/waiting.ts';
 import { createAlone } from '../../cluster/alone.ts';
 import { ReportExchange, type ReportTimes } from './one-view.ts';
 
-/** Two instances, of which the first has an exchange, with what it tells at hand. */
+/** Two instances. The first has an exchange, whose published reports the test sees. */
 function start(times: Partial<ReportTimes> = {}) {
   const members = new FakePeers();
   const peers = members.join(1);
@@ -25,7 +25,7 @@ function start(times: Partial<ReportTimes> = {}) {
     unheard: (error: unknown) => void it.unheard.push(error),
   };
   const exchange = new ReportExchange(parts, { tellMs: 1, waitMs: 60_000, ...times });
-  /** So many times more it would have told of itself. */
+  /** Waits for so many more publications. */
   const ticks = (count: number): Promise<void> => {
     const from = it.looks;
     return until('it looks at itself', () => it.looks >= from + count);
