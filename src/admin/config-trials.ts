@@ -24,7 +24,7 @@ export interface ConfigTrials {
    * Asks a brain of a draft.
    * @param left aborts when the client has left
    * @param show is called with '' once the brain is asked, then with the whole reply so far while
-   * it is written; left out: nobody watches
+   *   it is written; left out: nobody watches
    */
   tryBrain(draft: Draft, left: AbortSignal, show?: (whole: string) => void): Promise<Tried>;
 }

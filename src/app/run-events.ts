@@ -13,8 +13,8 @@ export type TurnWatch = (
 export type RunEvents = EventHub & { readonly figures: FigureCounts };
 
 /**
- * Calls `onTurn` with each turn after all other listeners. It must return at once. Without
- * `onTurn`, a turn costs nothing more.
+ * Calls `watch` with each turn after all other listeners. It must return at once. Without a watch,
+ * a turn costs nothing more.
  */
 export function createRunEvents(
   log: Log,

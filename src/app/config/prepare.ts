@@ -64,7 +64,7 @@ export type NextText = Pick<Inspection, 'text' | 'storage' | 'folder'> & {
 
 /**
  * @param byHand whether the text is in the file; who can write the file may name folders and
- * programs
+ *   programs
  */
 export function heldBackByFile(byHand: boolean): AskedBy['heldBack'] {
   return async (used, next) => {

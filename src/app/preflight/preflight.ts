@@ -56,7 +56,7 @@ export type Surroundings = {
 /**
  * @param inspection of a valid configuration; one with problems gets no lines
  * @returns the lines in a person's order of checking: secrets, addresses to listen on, providers,
- * channels, folders of agents, storage
+ *   channels, folders of agents, storage
  */
 export async function runPreflight(
   inspection: Inspection,
@@ -314,7 +314,7 @@ export async function speechLine(
 /**
  * Checks whether a database could be opened or created here, and creates nothing.
  * @param held the database that this process has open. The check opens none of its files, since
- * closing one releases SQLite's locks on it.
+ *   closing one releases SQLite's locks on it.
  */
 export async function storageLine(path: string, held: string | null): Promise<PreflightLine> {
   const found = await stat(path, { bigint: true }).catch(() => null);
