@@ -41,9 +41,9 @@ export type AdminPorts = {
   now(): number;
   /** Failing: svc can no longer accept or store anything. A channel that is down does not count. */
   health(): Health;
-  plan(): PlanView;
+  runningConfig(): RunningConfigView;
   readonly meters: Meters;
-  readonly frames: LiveEventRing;
+  readonly liveEvents: LiveEventRing;
   /** This instance's counts that are not stored yet. */
   readonly figures: Pick<FigureCounts, 'atHand' | 'unkept'>;
   gauges(): Gauges;
@@ -57,7 +57,7 @@ export type AdminPorts = {
   /** The instances on the ledger; null: the storage allows only this one. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
-  readonly byHand: TakeoverPort;
+  readonly takeovers: TakeoverPort;
   readonly approvals: ApprovalPort;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
   /** Stores an operator's act before the answer goes out; false: it could not be stored. */
@@ -93,21 +93,21 @@ export type Health =
   | { readonly status: 'failing'; readonly reason: string; readonly isStopping?: true };
 
 /** The configuration in use and its channels. */
-export type PlanView = {
+export type RunningConfigView = {
   readonly revision: string;
   /** When it came into use, in milliseconds since 1970. */
   readonly usedAt: number;
   readonly config: Config;
   /** Warnings of the configuration check and of current problems. */
   readonly warnings: readonly WarningStatus[];
-  readonly channels: readonly PlannedView[];
+  readonly channels: readonly PlannedChannelView[];
 };
 
 /**
  * `key` is the ledger's key; null: the channel takes no part. `isHeld` false: another instance has
  * the channel's connection, and this one waits for it.
  */
-export type PlannedView = ChannelView & {
+export type PlannedChannelView = ChannelView & {
   readonly key: ChannelKey | null;
   readonly isHeld: boolean;
 };

@@ -66,9 +66,9 @@ export class FiguresView {
   }
 
   /** @throws ReadFailed */
-  told(span: Span): Promise<FiguresSummary> {
+  summary(span: Span): Promise<FiguresSummary> {
     const now = this.#ports.now();
-    return this.#fresh.told(span, freshMs[span], now, () => this.#read(span, now));
+    return this.#fresh.summary(span, freshMs[span], now, () => this.#read(span, now));
   }
 
   async #read(span: Span, now: number): Promise<FiguresSummary> {
@@ -83,7 +83,15 @@ export class FiguresView {
     });
     for (const minute of unkept) addTo(buckets, minute, Math.floor((minute.at - from) / stepMs));
     const since = sinceOf(kept, unkept);
-    return { span, from, until, stepMs, since, ...tell(buckets), configs: marksOf(kept, unkept) };
+    return {
+      span,
+      from,
+      until,
+      stepMs,
+      since,
+      ...summaryOf(buckets),
+      configs: marksOf(kept, unkept),
+    };
   }
 }
 
@@ -111,7 +119,7 @@ function marksOf({ marks, revisionBefore }: KeptFigures, unkept: readonly Bucket
 
 type Steps = readonly (Bucket | null)[];
 
-function tell(steps: Steps): Pick<FiguresSummary, 'whole' | 'models' | 'off'> {
+function summaryOf(steps: Steps): Pick<FiguresSummary, 'whole' | 'models' | 'off'> {
   const counted = (of: (bucket: Bucket) => number): number[] =>
     steps.map((step) => (step === null ? 0 : of(step)));
   const tokens = (of: (model: ModelCounts) => number): number[] =>
@@ -187,22 +195,22 @@ const questionsMax = 16;
  * Caches answers for a while, so that the number of reads does not grow with the number of callers.
  * A failed read is not cached.
  */
-export class Fresh<Key, Told> {
-  readonly #answers = new Map<Key, { readonly at: number; readonly told: Promise<Told> }>();
+export class Fresh<Key, Answer> {
+  readonly #answers = new Map<Key, { readonly at: number; readonly answer: Promise<Answer> }>();
 
   /** @param now milliseconds since 1970 */
-  told(key: Key, forMs: number, now: number, read: () => Promise<Told>): Promise<Told> {
+  summary(key: Key, forMs: number, now: number, read: () => Promise<Answer>): Promise<Answer> {
     const isFresh = ({ at }: { readonly at: number }): boolean => Math.abs(now - at) < forMs;
     const kept = this.#answers.get(key);
-    if (kept !== undefined && isFresh(kept)) return kept.told;
-    const answer = { at: now, told: read() };
+    if (kept !== undefined && isFresh(kept)) return kept.answer;
+    const answer = { at: now, answer: read() };
     this.#answers.delete(key);
     this.#answers.set(key, answer);
     const [oldest] = this.#answers.keys();
     if (this.#answers.size > questionsMax) this.#answers.delete(oldest!);
-    answer.told.catch(() => {
+    answer.answer.catch(() => {
       if (this.#answers.get(key) === answer) this.#answers.delete(key);
     });
-    return answer.told;
+    return answer.answer;
   }
 }

@@ -10,10 +10,10 @@ export interface ModelProbes {
   /**
    * `none`: no brain may ask such a model. `busy`: too many probes run. A probe takes up to 5 s.
    */
-  look(
+  probe(
     name: string,
   ): Promise<
-    { readonly kind: 'looked'; readonly look: ModelProbe } | { readonly kind: 'none' | 'busy' }
+    { readonly kind: 'looked'; readonly probe: ModelProbe } | { readonly kind: 'none' | 'busy' }
   >;
 }
 

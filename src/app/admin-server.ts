@@ -1,5 +1,11 @@
 /** Starts the admin server of a run: its address, the operators' access, and its ports. */
-import type { AdminPorts, TakeoverPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
+import type {
+  AdminPorts,
+  TakeoverPort,
+  Health,
+  RunningConfigView,
+  PlannedChannelView,
+} from '../admin/admin.ts';
 import { reportOf } from '../admin/instances/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
@@ -28,11 +34,11 @@ import { fileURLToPath } from 'node:url';
 export type AdminDeps = {
   readonly deps: ServiceDeps;
   readonly events: RunEvents;
-  readonly host: Runtime;
+  readonly runtime: Runtime;
   readonly store: OpenStore;
   readonly control: Control;
   readonly health: () => Health;
-  readonly warnings: () => PlanView['warnings'];
+  readonly warnings: () => RunningConfigView['warnings'];
 };
 
 /**
@@ -184,9 +190,9 @@ function viewOf(ports: OwnPorts, options: AdminDeps, admin: () => string | null)
 }
 
 /** One instance holds a messenger's connection, by a lease. The others wait for the lease. */
-function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedView[] {
+function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedChannelView[] {
   if (runningConfig === null) return [];
-  const keys = new Map([...runningConfig.lines].map(([key, { channel }]) => [channel, key]));
+  const keys = new Map([...runningConfig.activeRoutes].map(([key, { channel }]) => [channel, key]));
   return runningConfig.channels.map(({ type, channel }) => {
     const key = keys.get(channel) ?? null;
     const isHeld = key === null || channel.sameAs === undefined || peers.holds(key);
@@ -196,23 +202,23 @@ function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedV
 
 function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
   const { version, file, addresses, env, lookup, log, storage } = setup;
-  const { deps, events, host, control } = options;
+  const { deps, events, runtime, control } = options;
   const { ledger, reader, peers } = options.store;
-  const view = (): PlanView => ({
+  const view = (): RunningConfigView => ({
     revision: control.used.revision,
     usedAt: control.inUse().usedAt,
     config: control.used.config,
     warnings: options.warnings(),
-    channels: channelsIn(host.plan, peers),
+    channels: channelsIn(runtime.runningConfig, peers),
   });
   return {
     version,
     startedAt: deps.now(),
     now: deps.now,
     health: options.health,
-    plan: view,
+    runningConfig: view,
     meters: events.meters,
-    frames: events.frames,
+    liveEvents: events.frames,
     figures: events.figures,
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
@@ -220,14 +226,14 @@ function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
     modelLoads: () => deps.bounds.loads,
     mcp: () => deps.mcp.standings(),
     reader,
-    byHand: takeoverOf(ledger.byHand, host),
-    approvals: host,
+    takeovers: takeoverOf(ledger.byHand, runtime),
+    approvals: runtime,
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),
-    turnedAway: () => host.gate.turnedAway,
-    pairings: host.pairings,
+    turnedAway: () => runtime.gate.turnedAway,
+    pairings: runtime.pairings,
     control,
-    models: createModelProbes(() => host.plan?.models ?? [], deps),
+    models: createModelProbes(() => runtime.runningConfig?.models ?? [], deps),
     trials: createTrials({
       file,
       addresses,
@@ -245,14 +251,14 @@ function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
   };
 }
 
-function takeoverOf(byHand: Takeovers, host: Runtime): TakeoverPort {
+function takeoverOf(byHand: Takeovers, runtime: Runtime): TakeoverPort {
   return {
     hold: (where) => byHand.hold(where),
     giveBack: (where) => byHand.giveBack(where),
     of: (where) => byHand.of(where),
     held: () => byHand.held(),
     waiting: (where) => byHand.waiting(where),
-    answer: (where, written) => host.answerAsOperator(where, written),
+    answer: (where, written) => runtime.answerAsOperator(where, written),
   };
 }
 
@@ -264,7 +270,7 @@ function secretsOf(setup: Setup, { deps, events, control }: AdminDeps): SecretCo
     config: () => control.used.config,
     lookup,
     keychain: openKeychain(surroundings),
-    looks: openKeychain(surroundings),
+    prober: openKeychain(surroundings),
     store: storeKinds[process.platform] ?? 'none',
     explain: explainKeychain,
     steady: deps.steady,

@@ -23,7 +23,7 @@ import { createBrain, createModel, createDryRunContext, type BrainDeps } from '.
 import { MemorySpend } from '../ledger/memory/spend.ts';
 
 /** The result of one question. Times are milliseconds since 1970. */
-export type Rehearsed = {
+export type DryRunResult = {
   readonly decision: Decision;
   readonly steps: readonly TraceStep[];
   /** One for each model of the brain, in the configured order. */
@@ -58,7 +58,7 @@ export type DryRunSettings = {
 };
 
 /** How long the first question to a private brain waits to learn whether its model is local. */
-const lookMs = 2_000;
+const probeMs = 2_000;
 
 const conversation = 'console' as ConversationId;
 const sender = { id: 'console', name: null };
@@ -72,10 +72,10 @@ export class DryRun {
   readonly #brain: Brain;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
   /** The first probe of local models, whose results the models remember. It never rejects. */
-  readonly #looked: Promise<unknown>;
+  readonly #probes: Promise<unknown>;
   readonly #notes: Note[] = [];
   /** The last outcome of each model in this question, in the configured order. */
-  readonly #heard: (Outcome | null)[];
+  readonly #outcomes: (Outcome | null)[];
   readonly #models: readonly Model[];
 
   constructor(
@@ -86,18 +86,18 @@ export class DryRun {
   ) {
     const models = config.models.map((model) => createModel(model, secrets, deps));
     const trusted = models.filter(({ locality }) => locality === 'local');
-    const looks = config.sensitivity === 'public' ? [] : trusted;
+    const probed = config.sensitivity === 'public' ? [] : trusted;
     this.#config = config;
     this.#deps = deps;
     this.#spend = { ...(spend ?? createOwnSpend()), now: deps.now };
     this.#channel = (channel ?? 'console') as ChannelKey;
-    this.#looked = Promise.all(
-      looks.map((model) => model.check('private', later(deps.steady(), lookMs))),
+    this.#probes = Promise.all(
+      probed.map((model) => model.check('private', later(deps.steady(), probeMs))),
     );
     this.#models = models;
-    this.#heard = models.map(() => null);
-    const listened = models.map((model, index) => listenedTo(model, index, this.#heard));
-    this.#brain = createBrain(config, secrets, deps, listened, skills);
+    this.#outcomes = models.map(() => null);
+    const recording = models.map((model, index) => recordingModel(model, index, this.#outcomes));
+    this.#brain = createBrain(config, secrets, deps, recording, skills);
   }
 
   /**
@@ -111,9 +111,9 @@ export class DryRun {
     signal: AbortSignal,
     label: Sensitivity = 'public',
     show?: TurnContext['show'],
-  ): Promise<Rehearsed> {
-    await this.#looked;
-    this.#heard.fill(null);
+  ): Promise<DryRunResult> {
+    await this.#probes;
+    this.#outcomes.fill(null);
     const { now, steady } = this.#deps;
     const sensitivity = strictest(this.#config.sensitivity, label);
     const [askedAt, since] = [now(), steady()];
@@ -148,13 +148,18 @@ export class DryRun {
         return { model, ...this.#unasked(index, answered, sensitivity) };
       }
       const ms = own.reduce((sum, step) => sum + step.ms, 0);
-      const heard = this.#heard[index];
-      if (last.result === 'answer' && heard?.kind === 'answer') {
-        return { model, kind: 'answer', text: heard.text, ms };
+      const outcome = this.#outcomes[index];
+      if (last.result === 'answer' && outcome?.kind === 'answer') {
+        return { model, kind: 'answer', text: outcome.text, ms };
       }
-      const told = heard?.kind === 'failed' && heard.failure.kind === last.result;
+      const isSameFailure = outcome?.kind === 'failed' && outcome.failure.kind === last.result;
       const kind = last.result === 'answer' ? 'cancelled' : last.result;
-      return { model, kind: 'failed', failure: told ? heard.failure : failure(kind), ms };
+      return {
+        model,
+        kind: 'failed',
+        failure: isSameFailure ? outcome.failure : failure(kind),
+        ms,
+      };
     });
   }
 
@@ -180,8 +185,8 @@ export function createOwnSpend(): Omit<BudgetGuardDeps, 'now'> {
   return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
 }
 
-/** The same model; it also stores each of its outcomes in `heard`. */
-function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Model {
+/** The same model; it also stores each of its outcomes in `outcomes`. */
+function recordingModel(model: Model, index: number, outcomes: (Outcome | null)[]): Model {
   const { name, provider, modelId, locality, mayForward } = model;
   return {
     name,
@@ -193,7 +198,7 @@ function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Mod
     check: (sensitivity, deadlineAt) => model.check(sensitivity, deadlineAt),
     async ask(request, stop) {
       const outcome = await model.ask(request, stop);
-      heard[index] = outcome;
+      outcomes[index] = outcome;
       return outcome;
     },
   };

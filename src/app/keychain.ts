@@ -29,22 +29,22 @@ export function explainKeychain(
 /**
  * Answers a question that another process of svc asks. Never rejects.
  * @param line the question
- * @param say receives each line without its end; the last line is the answer
+ * @param writeLine receives each line without its end; the last line is the answer
  */
 export async function answerKeychain(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
-  say: (line: string) => void,
+  writeLine: (line: string) => void,
 ): Promise<void> {
-  const tell = (answer: Answer | Sign): void => say(JSON.stringify(answer));
+  const send = (answer: Answer | Sign): void => writeLine(JSON.stringify(answer));
   const question = parseQuestion(line);
-  if (question === null) return tell(helperFault('unavailable'));
+  if (question === null) return send(helperFault('unavailable'));
   try {
     const { answerQuestion } = await import('../secrets/keychain/helper.ts');
-    tell({ kind: 'begun' });
-    tell(await answerQuestion(question, env, () => tell({ kind: 'prompting' })));
+    send({ kind: 'begun' });
+    send(await answerQuestion(question, env, () => send({ kind: 'prompting' })));
   } catch {
     // An error of a library may contain secret text, so svc passes none of it on.
-    tell(helperFault('unavailable'));
+    send(helperFault('unavailable'));
   }
 }

@@ -114,9 +114,9 @@ function sendChat(
  * @param lines oldest first; it answers the last line of the user
  */
 export function practiceAnswer(lines: readonly Line[]): string {
-  const said = lines.filter((line) => line.role === 'user').map((line) => line.content.trim());
-  const last = said.at(-1) ?? '';
-  const earlier = said.slice(0, -1);
+  const userLines = lines.filter((line) => line.role === 'user').map((line) => line.content.trim());
+  const last = userLines.at(-1) ?? '';
+  const earlier = userLines.slice(0, -1);
   const hello = /^(hi|hello|hey|good (morning|day|evening)|hallo|hola|salut)\b/i.test(last);
   const greeting = hello ? 'Hello! ' : '';
   const read = `I read: “${shorten(last)}”.`;

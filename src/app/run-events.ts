@@ -23,18 +23,18 @@ export function createRunEvents(
 ): RunEvents {
   const hub = createEvents({ log, now, steady });
   const figures = new FigureCounts(now);
-  tellToo(hub, 'messageAccepted', (e) => figures.messageAccepted(e));
-  tellToo(hub, 'turnFinished', (e) => figures.turnFinished(e));
-  tellToo(hub, 'commandAnswered', () => figures.commandAnswered());
-  tellToo(hub, 'answeredByOperator', () => figures.answeredByOperator());
-  tellToo(hub, 'buried', (e) => figures.buried(e));
-  tellToo(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
-  tellToo(hub, 'modelSpent', (e) => figures.modelSpent(e));
-  tellToo(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
-  tellToo(hub, 'configUsed', (e) => figures.configUsed(e));
+  addListener(hub, 'messageAccepted', (e) => figures.messageAccepted(e));
+  addListener(hub, 'turnFinished', (e) => figures.turnFinished(e));
+  addListener(hub, 'commandAnswered', () => figures.commandAnswered());
+  addListener(hub, 'answeredByOperator', () => figures.answeredByOperator());
+  addListener(hub, 'buried', (e) => figures.buried(e));
+  addListener(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
+  addListener(hub, 'modelSpent', (e) => figures.modelSpent(e));
+  addListener(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
+  addListener(hub, 'configUsed', (e) => figures.configUsed(e));
   if (watch !== undefined) {
-    tellToo(hub, 'turnFinished', watch);
-    tellToo(hub, 'commandAnswered', watch);
+    addListener(hub, 'turnFinished', watch);
+    addListener(hub, 'commandAnswered', watch);
   }
   return Object.assign(hub, { figures });
 }
@@ -42,16 +42,16 @@ export function createRunEvents(
 type Of<Name extends keyof Events> = Parameters<Events[Name]>[0];
 
 /** Adds a listener after those that already listen to this event. */
-function tellToo<Name extends keyof Events>(
+function addListener<Name extends keyof Events>(
   hub: Record<Name, (e: Of<Name>) => void>,
   name: Name,
-  tell: (e: Of<Name>) => void,
+  listener: (e: Of<Name>) => void,
 ): void {
-  const told = hub[name].bind(hub);
+  const before = hub[name].bind(hub);
   Object.assign(hub, {
     [name](e: Of<Name>): void {
-      told(e);
-      tell(e);
+      before(e);
+      listener(e);
     },
   });
 }

@@ -17,7 +17,7 @@ import type { ConfigSnapshot } from './config/prepare.ts';
 import { problemOfSkills, warningOfSkill } from './config/skill-warnings.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import { describeLost } from './draining.ts';
-import { Runtime, type Left } from './runtime.ts';
+import { Runtime, type UnsettledRows } from './runtime.ts';
 import { FollowingClock, type ClockReading } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
@@ -80,9 +80,9 @@ class Run {
   readonly #state: RunState;
   readonly #lifetime: Lifetime;
   readonly #clock = new FollowingClock();
-  #host: Runtime | null = null;
+  #runtime: Runtime | null = null;
   #control: Control | null = null;
-  #left: Left | null = null;
+  #unfinished: UnsettledRows | null = null;
   #abandon: AbortSignal | undefined;
 
   constructor(setup: Setup) {
@@ -106,7 +106,7 @@ class Run {
     }
     const ending = await this.#state.ending;
     // The signal may come when messages are accepted already but `onListening` was not called yet.
-    const isAsked = ending.kind === 'ended' && this.#host?.plan != null;
+    const isAsked = ending.kind === 'ended' && this.#runtime?.runningConfig != null;
     await this.#close(isUp || isAsked);
     return this.#state.outcome ?? ending;
   }
@@ -151,7 +151,7 @@ class Run {
     const { now, steady } = deps;
     const { news, clockIs } = this.#alerts;
     const follow = (reading: ClockReading): void => clockIs(this.#clock.follow(reading));
-    const publicNow = publicBy(config, secrets);
+    const publicNow = publicNowOf(config, secrets);
     const where = { storage: config.storage, at, startWriter };
     const choice = { ...where, version, publicNow, ids, now, steady, news, follow, failed };
     return this.#lifetime.adopt(
@@ -177,15 +177,15 @@ class Run {
     const { ledger, reader, peers } = store;
     const { now, steady, random } = deps;
     const flow = { ledger, events: this.#events, ids, now, steady, random };
-    const host = new Runtime(flow, { peers });
-    this.#host = host;
-    this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
+    const runtime = new Runtime(flow, { peers });
+    this.#runtime = runtime;
+    this.#lifetime.defer('the host', () => this.#drain(runtime, bootDrainMs));
     const runningConfig = createRunningConfig(text, config, secrets, deps, skills.texts);
-    const unopened = await this.#lifetime.within(() => host.use(runningConfig));
-    if (unopened !== null) return refusedBy(unopened, config);
-    const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
-    this.#lifetime.defer('the figures', keepFigures(counted));
-    this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, peers, host }));
+    const unopened = await this.#lifetime.within(() => runtime.use(runningConfig));
+    if (unopened !== null) return refusalOf(unopened, config);
+    const figureDeps = { counts: this.#events.figures, ledger, now, over: this.#state.over };
+    this.#lifetime.defer('the figures', keepFigures(figureDeps));
+    this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, peers, runtime }));
     const watch = new ModelWatch(deps, this.#state.over);
     const bounds = new SharedBounds(deps.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());
@@ -195,18 +195,18 @@ class Run {
     };
     onUsed(runningConfig);
     const source = onReload && { file, addresses, env, onReload };
-    const first = firstOf(this.#setup, skills.warnings);
+    const first = firstSnapshotOf(this.#setup, skills.warnings);
     const isAround = (this.#setup.application ?? null) !== null;
     const tokenWanted = isTokenWanted(config.observability, isAround);
     const end = (ending: Ending): void => this.#state.end(ending);
-    const shared = sharedParts(store.shared, this.#setup, { peers, steady }, end);
-    const own = { source, shared, stop: this.#state.over, onUsed, tokenWanted };
-    const control = new Control({ ...own, host, deps, reader, lookup, log }, first);
+    const shared = sharedDepsOf(store.shared, this.#setup, { peers, steady }, end);
+    const controlOptions = { source, shared, stop: this.#state.over, onUsed, tokenWanted };
+    const control = new Control({ ...controlOptions, runtime, deps, reader, lookup, log }, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       deps,
       events: this.#events,
-      host,
+      runtime,
       store,
       control,
       health: () =>
@@ -217,9 +217,10 @@ class Run {
       ],
     });
     if (admin !== null && admin.kind !== 'placed') return admin;
-    const { pairings: admissions } = host;
+    const { pairings: admissions } = runtime;
     const channels = (): ReturnType<Inside['channels']> =>
-      host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
+      runtime.runningConfig?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ??
+      [];
     const inside = { ledger, now, reader, admissions, channels };
     const at = whereItListens(config, admin);
     const details = describeWhere(at);
@@ -230,17 +231,17 @@ class Run {
 
   /** @param inOrder gives messages under way the ledger's `drainMs` */
   async #close(inOrder: boolean): Promise<void> {
-    const host = this.#host;
-    if (inOrder && host !== null) {
-      this.#events.noticed({ code: 'draining', message: host.draining });
+    const runtime = this.#runtime;
+    if (inOrder && runtime !== null) {
+      this.#events.noticed({ code: 'draining', message: runtime.draining });
       // The lifetime closes the host again, and reports a failure of the drain then.
-      await this.#drain(host).catch(() => {});
+      await this.#drain(runtime).catch(() => {});
     }
     await this.#lifetime.close(inOrder ? closeMs : bootCloseMs);
-    if (host === null || this.#left === null) return;
-    const { rows, ids } = this.#left;
+    if (runtime === null || this.#unfinished === null) return;
+    const { rows, ids } = this.#unfinished;
     // With storage the next start finds these rows.
-    if (!host.isDurable && rows > 0) {
+    if (!runtime.isDurable && rows > 0) {
       this.#events.warned({ code: 'left_behind', message: describeLost(rows, ids) });
     }
     if (!inOrder) return;
@@ -253,9 +254,9 @@ class Run {
    * restored.
    * @param withinMs left out: the ledger's `drainMs`; the first call's value counts
    */
-  async #drain(host: Runtime, withinMs?: number): Promise<void> {
+  async #drain(runtime: Runtime, withinMs?: number): Promise<void> {
     try {
-      this.#left = await host.drain(withinMs, this.#abandon);
+      this.#unfinished = await runtime.drain(withinMs, this.#abandon);
     } finally {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }
@@ -265,7 +266,7 @@ class Run {
 // What the start derives from the configuration before it opens anything.
 
 /** Which channels and brains count as public for rows older than sensitivity labels. */
-function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
+function publicNowOf({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
   const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
   const names = open.map(({ name }) => name);
   const answered = new Set(
@@ -296,16 +297,16 @@ async function reportServer(
 }
 
 /** The snapshot that the first running configuration is made from. */
-function firstOf(
+function firstSnapshotOf(
   { text, config, storage, warnings }: Setup,
-  ofSkills: ConfigSnapshot['warnings'],
+  skillWarnings: ConfigSnapshot['warnings'],
 ): ConfigSnapshot {
   return {
     text,
     revision: revisionOf(text),
     config,
     storage,
-    warnings: [...warnings, ...ofSkills],
+    warnings: [...warnings, ...skillWarnings],
   };
 }
 
@@ -354,7 +355,7 @@ function warningsNow(
   return [...withMcp(control, servers.standings()), ...budgetWarnings(meters, control.used.config)];
 }
 
-const warningsNowBounds = {
+const budgetFields = {
   tokens_per_day: 'tokensPerDay',
   cost_per_day: 'costPerDay',
   tokens_per_sender_per_day: 'tokensPerSenderPerDay',
@@ -371,7 +372,7 @@ export function budgetWarnings(
   return spend.budgets.warnings.flatMap((warning) => {
     const { brain, field, limit, most, code, message, remedy } = warning;
     const at = brains.findIndex(({ name }) => name === brain);
-    if (brains[at]?.budget?.[warningsNowBounds[limit]] !== most) return [];
+    if (brains[at]?.budget?.[budgetFields[limit]] !== most) return [];
     return [{ code, path: `brains[${at}].${field}`, message, remedy }];
   });
 }
@@ -398,8 +399,8 @@ function mcpWarnings(
       const remedy = 'svc tries again by itself; svc mcp list asks it now.';
       return [problemWithoutPlace('mcp_down', path, message, remedy)];
     }
-    return tools.flatMap(({ tool, state: own }) => {
-      const [what, remedy] = [said[own], remedies[own]];
+    return tools.flatMap(({ tool, state: controlOptions }) => {
+      const [what, remedy] = [mcpToolFaults[controlOptions], mcpToolRemedies[controlOptions]];
       if (what === null) return [];
       const message = `mcp.${server}.${tool} ${what}, so the agent ${brain} is not told of it`;
       return [problemWithoutPlace('mcp_unannounced', path, message, remedy)];
@@ -407,7 +408,7 @@ function mcpWarnings(
   });
 }
 
-const said: Readonly<Record<McpToolState, string | null>> = {
+const mcpToolFaults: Readonly<Record<McpToolState, string | null>> = {
   announced: null,
   waiting: null,
   missing: 'is not offered by its server, or is too large for a model',
@@ -415,7 +416,7 @@ const said: Readonly<Record<McpToolState, string | null>> = {
   changed: 'is no longer what was pinned',
 };
 
-const remedies: Readonly<Record<McpToolState, string>> = {
+const mcpToolRemedies: Readonly<Record<McpToolState, string>> = {
   announced: '',
   waiting: '',
   missing: 'Take it out of tools, or see svc mcp list for what there is.',
@@ -479,7 +480,7 @@ export async function beginShared(
 export const configMoved = 'config_moved';
 
 /** @param end ends the run */
-function sharedParts(
+function sharedDepsOf(
   start: SharedStart | null,
   { file, env, addresses, version }: Pick<Setup, 'file' | 'env' | 'addresses' | 'version'>,
   rest: Pick<SharedDeps, 'peers' | 'steady'>,
@@ -502,7 +503,7 @@ export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
 /**
  * Only a listener can fail to get a configured address. An address from a flag is not configured.
  */
-function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
+function refusalOf({ code, message }: ChannelProblem, { channels }: Config): Ending {
   const index = channels.findIndex(isListener);
   const listener = channels.find(isListener);
   const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;

@@ -25,7 +25,7 @@ import { keepPublicSince } from '../pipeline/public-since.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /** A configured channel and the brain of its route. A channel without a route is not here. */
-export type PlannedChannel = {
+export type RoutedChannel = {
   readonly type: ChannelType;
   readonly channel: Channel;
   readonly brain: Brain;
@@ -36,7 +36,7 @@ export type PlannedChannel = {
 };
 
 /** A model of a brain that has a route, even if the privacy filter drops it. */
-export type PlannedModel = {
+export type RoutedModel = {
   readonly brain: string;
   readonly sensitivity: Sensitivity;
   readonly config: ModelConfig;
@@ -120,16 +120,16 @@ class Connection {
     this.#events = events;
     const { signal } = this.#ending;
     const type = channelTypeOf(this.key);
-    const ended = (error: unknown, pauseMs: number): void => {
+    const onEnded = (error: unknown, pauseMs: number): void => {
       const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
       events.channelChanged({ channel: type, state: 'degraded', reason });
       if (error !== null) events.faulted({ where: `channel ${type}`, error });
     };
     const runUntil = (stop: AbortSignal): Promise<void> =>
-      supervise(() => this.channel.run(receive, stop), stop, ended);
-    const isOne = this.channel.sameAs !== undefined;
+      supervise(() => this.channel.run(receive, stop), stop, onEnded);
+    const isExclusive = this.channel.sameAs !== undefined;
     const run = (): Promise<void> =>
-      isOne ? peers.hold(this.key, runUntil, signal) : runUntil(signal);
+      isExclusive ? peers.hold(this.key, runUntil, signal) : runUntil(signal);
     this.#run = before === null ? run() : before.then(run);
   }
 
@@ -156,22 +156,22 @@ class Connection {
 export class RunningConfig {
   readonly #text: string;
   readonly brains: ReadonlyMap<string, Brain>;
-  readonly models: readonly PlannedModel[];
-  #channels: readonly PlannedChannel[];
+  readonly models: readonly RoutedModel[];
+  #channels: readonly RoutedChannel[];
   #events: Events | null = null;
   #opened: Lifetime | null = null;
   readonly #deps: RunningConfigDeps | null;
-  readonly #lines = new Map<ChannelKey, ActiveRoute>();
+  readonly #activeRoutes = new Map<ChannelKey, ActiveRoute>();
   readonly #connections = new Map<ChannelKey, Connection>();
   readonly #atWork = new LinkedSet<Work>();
-  #emptied: (() => void) | null = null;
+  #onIdle: (() => void) | null = null;
 
   /** @param text of the configuration */
   constructor(
     text: string,
-    channels: readonly PlannedChannel[],
+    channels: readonly RoutedChannel[],
     brains: ReadonlyMap<string, Brain>,
-    models: readonly PlannedModel[] = [],
+    models: readonly RoutedModel[] = [],
     deps: RunningConfigDeps | null = null,
   ) {
     this.#text = text;
@@ -190,13 +190,13 @@ export class RunningConfig {
    * A connection taken over from the previous configuration replaces the channel made for its
    * place.
    */
-  get channels(): readonly PlannedChannel[] {
+  get channels(): readonly RoutedChannel[] {
     return this.#channels;
   }
 
   /** The active routes, by the ledger's key of the channel. */
-  get lines(): ReadonlyMap<ChannelKey, ActiveRoute> {
-    return this.#lines;
+  get activeRoutes(): ReadonlyMap<ChannelKey, ActiveRoute> {
+    return this.#activeRoutes;
   }
 
   /**
@@ -226,21 +226,21 @@ export class RunningConfig {
       opened.defer('the MCP servers', () => deps.close());
       deps.open();
     }
-    const channels: PlannedChannel[] = [];
+    const channels: RoutedChannel[] = [];
     for (const planned of this.#channels) {
       const { type, channel: made, brain, session, access, reading } = planned;
-      const kept = before === null ? null : before.#sameAs(made);
-      if (kept !== null) {
-        opened.defer(type, () => this.#letGo(kept));
+      const reused = before === null ? null : before.#reusableConnection(made);
+      if (reused !== null) {
+        opened.defer(type, () => this.#closeIfOwned(reused));
         await this.#try(`closing an unused ${type}`, () => made[Symbol.asyncDispose]());
       }
-      const connection = kept ?? (await this.#openOne(opened, planned));
+      const connection = reused ?? (await this.#openOne(opened, planned));
       if (connection !== null && 'message' in connection) return connection;
       if (connection !== null) {
         const { key, channel } = connection;
         this.#connections.set(key, connection);
         const { brains } = this;
-        this.#lines.set(key, { channel, brain, session, access, ...reading, brains });
+        this.#activeRoutes.set(key, { channel, brain, session, access, ...reading, brains });
       }
       channels.push({ ...planned, channel: connection?.channel ?? made });
     }
@@ -251,11 +251,11 @@ export class RunningConfig {
   /** @returns null: the channel takes no part */
   async #openOne(
     opened: Lifetime,
-    { type, channel }: PlannedChannel,
+    { type, channel }: RoutedChannel,
   ): Promise<Connection | ChannelProblem | null> {
     let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
-    const letGo = (): Promise<void> => this.#letGo(owned);
-    const answer = await opened.use(type, () => channel.open(), letGo);
+    const closeIfOwned = (): Promise<void> => this.#closeIfOwned(owned);
+    const answer = await opened.use(type, () => channel.open(), closeIfOwned);
     if (answer.kind === 'problem') return answer;
     if (answer.kind === 'unfit') return null;
     const connection = new Connection(answer.key, channel, this);
@@ -264,7 +264,7 @@ export class RunningConfig {
   }
 
   /** Closes a channel that this running configuration still owns. A new owner closes its own. */
-  async #letGo({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
+  async #closeIfOwned({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
     if (owner === this) await channel[Symbol.asyncDispose]();
   }
 
@@ -272,7 +272,7 @@ export class RunningConfig {
    * Finds the open connection to reuse. A connection that failed for good is not reused, because a
    * new configuration is a new try.
    */
-  #sameAs(channel: Channel): Connection | null {
+  #reusableConnection(channel: Channel): Connection | null {
     for (const connection of this.#connections.values()) {
       const { state } = connection.channel.health();
       if (state !== 'failed' && channel.sameAs?.(connection.channel) === true) return connection;
@@ -281,7 +281,7 @@ export class RunningConfig {
   }
 
   /** Ends the connection to the same account, since two would disturb each other. */
-  #madeWay({ key, channel }: Connection): Promise<void> | null {
+  #stopSameAccount({ key, channel }: Connection): Promise<void> | null {
     if (channel.sameAs === undefined) return null;
     return this.#connections.get(key)?.stop() ?? null;
   }
@@ -291,7 +291,9 @@ export class RunningConfig {
     this.#deps?.run();
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
-        const stopped = before.flatMap((runningConfig) => runningConfig.#madeWay(connection) ?? []);
+        const stopped = before.flatMap(
+          (runningConfig) => runningConfig.#stopSameAccount(connection) ?? [],
+        );
         const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
         connection.start(acceptOn(key), events, peers, allStopped);
       } else {
@@ -312,18 +314,18 @@ export class RunningConfig {
 
   leave(work: Work): void {
     this.#atWork.delete(work);
-    if (this.#atWork.size === 0) this.#emptied?.();
+    if (this.#atWork.size === 0) this.#onIdle?.();
   }
 
   /** Stops receiving, and waits until each channel has ended or its time is over. */
-  async stopTaking(): Promise<void> {
-    await Promise.all(this.#own().map((connection) => connection.stop()));
+  async stopReceiving(): Promise<void> {
+    await Promise.all(this.#ownConnections().map((connection) => connection.stop()));
   }
 
   /** Ends the connections that need a lease. The other channels continue. */
-  async leavePosts(): Promise<void> {
-    const posts = this.#own().filter(({ channel }) => channel.sameAs !== undefined);
-    await Promise.all(posts.map((connection) => connection.stop()));
+  async releaseLeases(): Promise<void> {
+    const leased = this.#ownConnections().filter(({ channel }) => channel.sameAs !== undefined);
+    await Promise.all(leased.map((connection) => connection.stop()));
   }
 
   /** Reports a step that fails, so that the other steps still run. */
@@ -336,7 +338,7 @@ export class RunningConfig {
   }
 
   /** The connections that it owns now, without those of the next or the previous one. */
-  #own(): Connection[] {
+  #ownConnections(): Connection[] {
     return [...this.#connections.values()].filter(({ owner }) => owner === this);
   }
 
@@ -346,16 +348,16 @@ export class RunningConfig {
 
   /** Waits at most `graceMs` for work under way, then aborts it and waits a moment more. */
   async finish(graceMs: number): Promise<void> {
-    await this.#emptiedWithin(graceMs);
+    await this.#idleWithin(graceMs);
     this.abortWork();
-    await this.#emptiedWithin(abortedMs);
+    await this.#idleWithin(abortedMs);
   }
 
-  #emptiedWithin(ms: number): Promise<void> {
+  #idleWithin(ms: number): Promise<void> {
     if (!this.busy) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#emptied = () => {
+      this.#onIdle = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -368,7 +370,7 @@ export class RunningConfig {
 
   /** Takes it out of use: stops receiving, waits up to `graceMs` for claims, then closes. */
   async retire(graceMs: number): Promise<void> {
-    await this.stopTaking();
+    await this.stopReceiving();
     await this.finish(graceMs);
     await this.#close();
   }
@@ -376,7 +378,7 @@ export class RunningConfig {
   /** Never rejects; reports errors in closing. */
   async #close(): Promise<void> {
     await this.#opened?.close(closeMs);
-    this.#lines.clear();
+    this.#activeRoutes.clear();
   }
 }
 
@@ -387,21 +389,21 @@ const stopping: ChannelProblem = {
 };
 
 type Opening = OpeningRunningConfig & {
-  readonly plan: RunningConfig;
+  readonly runningConfig: RunningConfig;
   readonly ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly events: Pick<Events, 'faulted'>;
   readonly now: () => number;
   /** Puts it in the place of the one in use. */
   readonly run: () => void;
   /** Called once, when the next running configuration may be opened. */
-  readonly over: () => void;
+  readonly onOver: () => void;
 };
 
 /** @throws errors of a channel */
 export async function openRunningConfig(
   opening: Opening,
 ): Promise<ChannelProblem | OpenedRunningConfig> {
-  const { plan: runningConfig, givenUp, over } = opening;
+  const { runningConfig, givenUp, onOver } = opening;
   let isOpen = false;
   try {
     const problem = await runningConfig.open(opening);
@@ -412,7 +414,7 @@ export async function openRunningConfig(
     if (error instanceof GivenUp) return stopping;
     throw error;
   } finally {
-    if (!isOpen) over();
+    if (!isOpen) onOver();
   }
   const opened = new OpenedRunningConfig(opening);
   if (!givenUp.aborted) return opened;
@@ -442,12 +444,12 @@ export class OpenedRunningConfig {
   use(): ChannelProblem | null {
     if (this.#isOver) return stopping;
     this.#end();
-    const { run, over } = this.#opening;
+    const { run, onOver } = this.#opening;
     try {
       run();
       void label(this.#opening, 'public');
     } finally {
-      over();
+      onOver();
     }
     return null;
   }
@@ -456,8 +458,8 @@ export class OpenedRunningConfig {
   drop(): Promise<void> {
     if (!this.#isOver) {
       this.#end();
-      const { plan: runningConfig, over } = this.#opening;
-      this.#dropped = runningConfig.retire(0).finally(over);
+      const { runningConfig, onOver } = this.#opening;
+      this.#dropped = runningConfig.retire(0).finally(onOver);
     }
     return this.#dropped ?? Promise.resolve();
   }
@@ -472,11 +474,11 @@ export class OpenedRunningConfig {
 
 /** Records whether each channel is public or private. A failure does not prevent its use. */
 async function label(
-  { ledger, plan: runningConfig, now, events }: Opening,
+  { ledger, runningConfig, now, events }: Opening,
   become: Sensitivity,
 ): Promise<void> {
   try {
-    await keepPublicSince(ledger, runningConfig.lines, become, now());
+    await keepPublicSince(ledger, runningConfig.activeRoutes, become, now());
   } catch (error) {
     events.faulted({ where: 'keeping since when a channel is public', error });
   }

@@ -53,7 +53,7 @@ const defaults = (): RuntimeOptions => ({
 });
 
 /** Rows that a drain did not finish, and the ids of the first of them. */
-export type Left = { readonly rows: number; readonly ids: readonly string[] };
+export type UnsettledRows = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
 
 /** The most bytes of files read at a time. Voice messages have their own limit. */
@@ -77,8 +77,8 @@ export class Runtime {
   #swapped: Promise<unknown> = Promise.resolve();
   /** Aborts when no more running configurations are accepted. */
   readonly #draining = new AbortController();
-  #drained: Promise<Left> | null = null;
-  #rested: (() => void) | null = null;
+  #drained: Promise<UnsettledRows> | null = null;
+  #onIdle: (() => void) | null = null;
 
   constructor(
     deps: Omit<Deps, 'approvals' | 'fileBytes' | 'spokenBytes'>,
@@ -99,7 +99,7 @@ export class Runtime {
     );
   }
 
-  get plan(): RunningConfig | null {
+  get runningConfig(): RunningConfig | null {
     return this.#runningConfig;
   }
 
@@ -118,7 +118,7 @@ export class Runtime {
   answerAsOperator(where: ConversationKey, written: HandWritten): Promise<TakeoverResult> {
     return answerAsOperator(
       this.#deps,
-      this.#runningConfig?.lines.get(where.channel),
+      this.#runningConfig?.activeRoutes.get(where.channel),
       where,
       written,
     );
@@ -140,25 +140,25 @@ export class Runtime {
 
   /** The same in two steps. The caller must use or drop the result before the next one opens. */
   async open(runningConfig: RunningConfig): Promise<ChannelProblem | OpenedRunningConfig> {
-    const { promise, resolve: over } = Promise.withResolvers<void>();
+    const { promise, resolve: onOver } = Promise.withResolvers<void>();
     const swapped = this.#swapped;
     this.#swapped = promise;
     await swapped;
     const [{ ledger, events, now }, givenUp] = [this.#deps, this.#draining.signal];
-    const run = (): void => this.#take(runningConfig);
+    const run = (): void => this.#swap(runningConfig);
     return openRunningConfig({
-      plan: runningConfig,
+      runningConfig,
       ledger,
       now,
       before: this.#runningConfig,
       events,
       givenUp,
       run,
-      over,
+      onOver,
     });
   }
 
-  #take(runningConfig: RunningConfig): void {
+  #swap(runningConfig: RunningConfig): void {
     const before = this.#runningConfig;
     this.#runningConfig = runningConfig;
     try {
@@ -169,15 +169,15 @@ export class Runtime {
   }
 
   #run(runningConfig: RunningConfig, before: RunningConfig | null): void {
-    this.#intake.use(runningConfig.lines);
+    this.#intake.use(runningConfig.activeRoutes);
     const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
     this.#deps.ledger.remember(widestOf(bounds));
-    this.#deps.ledger.serve([...runningConfig.lines.keys()]);
+    this.#deps.ledger.serve([...runningConfig.activeRoutes.keys()]);
     this.#matchWorkerPools(runningConfig);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
     const [{ events }, { peers }] = [this.#deps, this.#options];
     runningConfig.run({ acceptOn: this.#intake.acceptOn, events, peers, before: others });
-    for (const [key, route] of runningConfig.lines) offerCommands(this.#deps, key, route);
+    for (const [key, route] of runningConfig.activeRoutes) offerCommands(this.#deps, key, route);
     events.configUsed({
       revision: runningConfig.revision,
       channels: runningConfig.channels.length,
@@ -196,20 +196,20 @@ export class Runtime {
   drain(
     withinMs: number = this.#deps.ledger.durability.drainMs,
     abandon?: AbortSignal,
-  ): Promise<Left> {
+  ): Promise<UnsettledRows> {
     this.#drained ??= this.#drain(withinMs, abandon);
     return this.#drained;
   }
 
-  async #drain(withinMs: number, abandon?: AbortSignal): Promise<Left> {
+  async #drain(withinMs: number, abandon?: AbortSignal): Promise<UnsettledRows> {
     const { ledger } = this.#deps;
     this.#draining.abort();
     ledger.closeIntake();
     // Another instance takes over the messengers while this one finishes its work.
-    if (this.#options.peers.share() > 1) void this.#runningConfig?.leavePosts();
+    if (this.#options.peers.share() > 1) void this.#runningConfig?.releaseLeases();
     if (!ledger.durability.drainsBacklog)
       for (const pair of this.#workerPools.values()) pair.in.stop();
-    await this.#rest(withinMs, abandon);
+    await this.#untilIdle(withinMs, abandon);
     for (const pair of this.#workerPools.values()) stop(pair);
     if (this.#runningConfig !== null) this.#retire(this.#runningConfig);
     for (const runningConfig of this.#retiring.keys()) runningConfig.abortWork();
@@ -233,11 +233,11 @@ export class Runtime {
    */
   #matchWorkerPools(runningConfig: RunningConfig): void {
     for (const [key, pair] of this.#workerPools) {
-      if (runningConfig.lines.has(key)) continue;
+      if (runningConfig.activeRoutes.has(key)) continue;
       stop(pair);
       this.#workerPools.delete(key);
     }
-    for (const key of runningConfig.lines.keys()) {
+    for (const key of runningConfig.activeRoutes.keys()) {
       if (!this.#workerPools.has(key)) this.#workerPools.set(key, this.#workerPoolsFor(key));
       const pair = this.#workerPools.get(key)!;
       pair.in.wake();
@@ -246,7 +246,7 @@ export class Runtime {
   }
 
   #workerPoolsFor(key: ChannelKey): Pair {
-    const rested = (): void => this.#rested?.();
+    const onIdle = (): void => this.#onIdle?.();
     const { ledger, events } = this.#deps;
     const failed = (error: unknown): void => events.faulted({ where: `claims of ${key}`, error });
     return {
@@ -254,14 +254,14 @@ export class Runtime {
         slots: slots.in,
         take: (n) => ledger.claim('in', key, n),
         work: (claim) => this.#work(key, claim, takeTurn),
-        rested,
+        rested: onIdle,
         failed,
       }),
       out: new WorkerPool<OutClaim>({
         slots: slots.out,
         take: (n) => ledger.claim('out', key, n),
         work: (claim) => this.#work(key, claim, sendReply),
-        rested,
+        rested: onIdle,
         failed,
       }),
     };
@@ -274,7 +274,7 @@ export class Runtime {
     step: (deps: Deps, route: ActiveRoute, claim: C) => Promise<void>,
   ): Promise<void> {
     const runningConfig = this.#runningConfig;
-    const route = runningConfig?.lines.get(key);
+    const route = runningConfig?.activeRoutes.get(key);
     if (runningConfig === null || route === undefined) return this.#deps.ledger.release(claim);
     const work = runningConfig.enter(claim.stop);
     try {
@@ -290,7 +290,7 @@ export class Runtime {
   }
 
   /** Resolves when no work is under way and, if the backlog is drained, none can begin. */
-  async #rest(withinMs: number, abandon?: AbortSignal): Promise<void> {
+  async #untilIdle(withinMs: number, abandon?: AbortSignal): Promise<void> {
     const { ledger } = this.#deps;
     const busy = (): boolean => {
       for (const pair of this.#workerPools.values()) {
@@ -302,29 +302,29 @@ export class Runtime {
       return ledger.backlog().some(({ channel }) => this.#workerPools.has(channel));
     };
     if (!busy() || abandon?.aborted === true) return;
-    const rest = Promise.withResolvers<void>();
-    const timer = setTimeout(rest.resolve, withinMs);
-    abandon?.addEventListener('abort', () => rest.resolve(), { once: true });
-    this.#rested = () => {
-      if (!busy()) rest.resolve();
+    const idle = Promise.withResolvers<void>();
+    const timer = setTimeout(idle.resolve, withinMs);
+    abandon?.addEventListener('abort', () => idle.resolve(), { once: true });
+    this.#onIdle = () => {
+      if (!busy()) idle.resolve();
     };
-    await rest.promise;
+    await idle.promise;
     clearTimeout(timer);
-    this.#rested = null;
+    this.#onIdle = null;
   }
 }
 
 // Pairings that every instance on a ledger reads again after an operator's change.
 
 /** The topic of the broadcast; its message is a messenger's type. */
-const changed = 'pairings_changed';
+const pairingsTopic = 'pairings_changed';
 
 type Options = Pick<Deps, 'ledger' | 'now'>;
 type Shared = { readonly fillRandom: FillRandom; readonly peers: Peers };
 
 export function sharedPairings({ ledger, now }: Options, { fillRandom, peers }: Shared): Pairings {
-  const pairings = new Pairings(ledger, now, fillRandom, (type) => peers.tell(changed, type));
-  peers.on(changed, (type) => pairings.doubt(type));
+  const pairings = new Pairings(ledger, now, fillRandom, (type) => peers.tell(pairingsTopic, type));
+  peers.on(pairingsTopic, (type) => pairings.doubt(type));
   return pairings;
 }
 
@@ -368,13 +368,13 @@ class Intake {
 
   readonly acceptOn = (channel: ChannelKey): Receive => {
     const { ledger } = this.#deps;
-    const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
+    const accept = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
       const { access, sensitivity } = this.#rules.get(channel)!;
       if (access === null) return receive(this.#deps, sensitivity, batch, ...cursors);
       return this.#takeAtGate(channel, access, batch, cursors);
     };
-    return Object.assign(take, {
+    return Object.assign(accept, {
       room: () => ledger.room().messages,
       whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
       cursor: (name: string) => ledger.cursor(channel, name),

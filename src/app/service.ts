@@ -48,7 +48,7 @@ import { PromptRecords } from '../brains/models/prompt-records.ts';
 import { RelayDetections } from '../brains/models/relay-detection.ts';
 import type { Model } from '../brains/models/model.ts';
 import { retryDelayMs } from '../brains/models/provider-call.ts';
-import { RunningConfig, type PlannedChannel, type PlannedModel } from './running-config.ts';
+import { RunningConfig, type RoutedChannel, type RoutedModel } from './running-config.ts';
 import { createConsensus } from '../brains/policies/consensus.ts';
 import type { Pictures } from '../pipeline/attachments/picture/picture.ts';
 import { createPictures } from '../pipeline/attachments/picture/remaker.ts';
@@ -214,7 +214,7 @@ function createChannel(config: ChannelConfig, secrets: Secrets, deps: ServiceDep
 export function readingOf(
   config: ChannelConfig,
   { http, pictures }: Pick<ServiceDeps, 'http' | 'pictures'>,
-): NonNullable<PlannedChannel['reading']> {
+): NonNullable<RoutedChannel['reading']> {
   if (!isMessenger(config)) return {};
   const { speech, gatherMs } = config;
   return {
@@ -261,8 +261,8 @@ export function createRunningConfig(
   const mcp = new McpServers(routed, secrets, deps);
   const brainDeps = { ...deps, reserved: deps.reserved.withServers(serversOf(config)), mcp };
   const brains = new Map<string, Brain>();
-  const channels: PlannedChannel[] = [];
-  const planned: PlannedModel[] = [];
+  const channels: RoutedChannel[] = [];
+  const planned: RoutedModel[] = [];
   for (const route of config.routes) {
     const channelConfig = config.channels.find(({ type }) => type === route.channel);
     const brainConfig = config.brains.find(({ name }) => name === route.brain);

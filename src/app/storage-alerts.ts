@@ -52,10 +52,10 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       events.noticed({ code: 'storage_waits', message });
     },
     clockWasAhead({ replies, aheadMs }) {
-      const whose = backend === 'file' ? "This machine's clock" : "The database server's clock";
+      const clockName = backend === 'file' ? "This machine's clock" : "The database server's clock";
       const many = replies === 1 ? 'reply' : 'replies';
       const message =
-        `${whose} was ahead, and is right again or behind now: the next tries of ${replies} ` +
+        `${clockName} was ahead, and is right again or behind now: the next tries of ${replies} ` +
         `${many} lay up to ${formatTime(aheadMs)} too far ahead. They follow their schedule ` +
         'again. See that the clock is right, and keep it so (NTP).';
       events.warned({ code: 'clock_was_ahead', message });

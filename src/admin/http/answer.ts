@@ -13,7 +13,7 @@ export type Answer = {
    * Details beside the ids of the path. They go into the audit, and for a write into its log line.
    * Never text of people.
    */
-  readonly told?: Readonly<Record<string, string>>;
+  readonly auditDetails?: Readonly<Record<string, string>>;
   /** For a stream: resolves when its subject is over. A server that ends waits for it. */
   readonly ends?: Promise<void>;
 };

@@ -104,7 +104,7 @@ test('who leaves before the first frame knows where it was', async () => {
   await using admin = await openAdmin(world);
   refuse(world.events, 3);
   const { blocks, socket } = await listen(admin.port);
-  const place = `${world.ports.frames.epoch}-3`;
+  const place = `${world.ports.liveEvents.epoch}-3`;
   assert.ok(blocks.some((block) => block.endsWith(`retry: 2000\nid: ${place}`)));
   socket.destroy();
   refuse(world.events, 2);
@@ -172,7 +172,7 @@ test('an id of another life of svc is no place in this one', async () => {
   const world = makeWorld();
   await using admin = await openAdmin(world);
   refuse(world.events, 3);
-  for (const id of ['zzz-2', 'lost', `${world.ports.frames.epoch}-4`, '-', '1']) {
+  for (const id of ['zzz-2', 'lost', `${world.ports.liveEvents.epoch}-4`, '-', '1']) {
     const back = await listen(admin.port, `Last-Event-ID: ${id}`);
     await back.until(3);
     const [dropped, ...rest] = back.told;

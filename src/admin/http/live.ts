@@ -24,7 +24,7 @@ export type LiveTimes = {
   /** A connection that takes nothing for so many heartbeats is closed. */
   readonly heartbeatsMax: number;
 };
-const usual: LiveTimes = { heartbeatMs: 15_000, heartbeatsMax: 4 };
+const defaultTimes: LiveTimes = { heartbeatMs: 15_000, heartbeatsMax: 4 };
 
 /** How long a browser waits before it reconnects. */
 const retryMs = 2_000;
@@ -39,14 +39,14 @@ export class LiveListeners implements Disposable {
   readonly #texts = new WeakMap<LiveEvent | Dropped, string>();
   #heartbeat: NodeJS.Timeout | null = null;
   #endWake: (() => void) | null = null;
-  #due = false;
+  #isWakeDue = false;
   #closed = false;
 
   /** @param now milliseconds since 1970 */
   constructor(ring: LiveEventRing, now: () => number, times: Partial<LiveTimes> = {}) {
     this.#ring = ring;
     this.#now = now;
-    this.#times = { ...usual, ...times };
+    this.#times = { ...defaultTimes, ...times };
   }
 
   /** Whether one more listener of that kind would be too many. */
@@ -119,10 +119,10 @@ export class LiveListeners implements Disposable {
 
   /** Events come in bursts, so all events of one burst are written together. */
   #wake(): void {
-    if (this.#due) return;
-    this.#due = true;
+    if (this.#isWakeDue) return;
+    this.#isWakeDue = true;
     setImmediate(() => {
-      this.#due = false;
+      this.#isWakeDue = false;
       for (const listener of this.#listeners) this.#feed(listener);
     });
   }
@@ -159,17 +159,17 @@ export class LiveListeners implements Disposable {
     const liveEvent = this.#ring.at(number)!;
     let text = this.#texts.get(liveEvent);
     if (text === undefined) {
-      text = this.#say(liveEvent, number);
+      text = this.#format(liveEvent, number);
       this.#texts.set(liveEvent, text);
     }
     return text;
   }
 
   #textOfDropped(count: number | null, number: number): string {
-    return this.#say({ kind: 'dropped', at: this.#now(), count, instance: null }, number);
+    return this.#format({ kind: 'dropped', at: this.#now(), count, instance: null }, number);
   }
 
-  #say(liveEvent: LiveEvent | Dropped, number: number): string {
+  #format(liveEvent: LiveEvent | Dropped, number: number): string {
     const data = JSON.stringify(toldOf(liveEvent));
     return `id: ${this.#ring.epoch}-${number}\nevent: ${liveEvent.kind}\ndata: ${data}\n\n`;
   }

@@ -41,7 +41,7 @@ function routesOf(took: unknown[], leftWhile: (left: AbortSignal) => Promise<voi
       },
       answer: (_values, { body, revision, mayAskWith }) => {
         took.push([body, revision, mayAskWith([])]);
-        return { ...json(200, {}), told: { revision } };
+        return { ...json(200, {}), auditDetails: { revision } };
       },
     }),
     askRoute({

@@ -79,10 +79,10 @@ type RequestRead =
 type Caller = Pick<RequestInput, 'asker' | 'mayAskWith' | 'isHere'>;
 
 /** Waits for the end of the body, so that the route acts only on a complete body. */
-async function readRequest(route: Route, exchange: Exchange, asking: Caller): Promise<RequestRead> {
+async function readRequest(route: Route, exchange: Exchange, caller: Caller): Promise<RequestRead> {
   const left = leftOf(exchange);
   const wantsEvents = eventStream.test(exchange.request.headers.accept ?? '');
-  const sender = { ...asking, left, wantsEvents };
+  const sender = { ...caller, left, wantsEvents };
   if (route.kind === 'read') {
     return { kind: 'read', sent: { ...sender, body: null, revision: null } };
   }
@@ -243,17 +243,17 @@ export class RequestGuard {
     const mayAskWith = (allowed: readonly string[]): boolean =>
       this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
     const isHere = this.#settings.loopback && isAskedHere(request, target.host);
-    const asking = {
+    const caller = {
       asker: bearer === 'operator' ? bearer : 'reader',
       mayAskWith,
       isHere,
     } as const;
-    const refusedNow = (): Answer | null => {
+    const refusalNow = (): Answer | null => {
       const now = bearerStateOf(request, this.#settings.access);
       return this.#refusalOf(route, request, target.host, now);
     };
-    const answer = (): Promise<Answer> => answerOf(route, read, exchange, asking, refusedNow);
-    if (route.kind === 'write') return this.#followed(this.#write(route, read, answer));
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, caller, refusalNow);
+    if (route.kind === 'write') return this.#tracked(this.#write(route, read, answer));
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
   }
 
@@ -262,11 +262,11 @@ export class RequestGuard {
     while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
   }
 
-  #followed(write: Promise<Answer>): Promise<Answer> {
-    const over = write.then(({ ends }) => ends);
-    this.#writes.add(over);
-    const forget = (): void => void this.#writes.delete(over);
-    over.then(forget, forget);
+  #tracked(write: Promise<Answer>): Promise<Answer> {
+    const end = write.then(({ ends }) => ends);
+    this.#writes.add(end);
+    const forget = (): void => void this.#writes.delete(end);
+    end.then(forget, forget);
     return write;
   }
 
@@ -320,32 +320,32 @@ export class RequestGuard {
   /** Logs a write whatever its result, and audits it before the answer goes out. */
   async #write(route: WriteRoute, values: ValuesRead, act: () => Promise<Answer>): Promise<Answer> {
     let status = 500;
-    let told = {};
+    let details = {};
     try {
       const answer = await act();
-      ({ status, told = {} } = answer);
+      ({ status, auditDetails: details = {} } = answer);
       return answer;
     } finally {
-      const target = { ...idsIn(route, values), ...told };
+      const target = { ...idsIn(route, values), ...details };
       const use = { action: route.action, target, status };
       this.#records.events.operatorWrote(use);
-      await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });
+      await this.#audit({ ...use, at: this.#records.now(), reason: reasonIn(values) });
     }
   }
 
   /** Audits a read of people's texts before they are shown. */
   async #reveal(route: Route, values: ValuesRead, ask: () => Promise<Answer>): Promise<Answer> {
     const answer = await ask();
-    const { status, told = {} } = answer;
+    const { status, auditDetails: details = {} } = answer;
     if (route.kind !== 'read' || route.reveals === undefined || status !== 200) return answer;
-    const target = { ...idsIn(route, values), ...told };
+    const target = { ...idsIn(route, values), ...details };
     const at = this.#records.now();
-    await this.#keep({ action: route.reveals, target, status, at, reason: null });
+    await this.#audit({ action: route.reveals, target, status, at, reason: null });
     return answer;
   }
 
   /** The answer stays the same if the audit row could not be stored. */
-  async #keep(row: AuditRow): Promise<void> {
+  async #audit(row: AuditRow): Promise<void> {
     const { audit, events } = this.#records;
     const where = `the audit of ${row.action}`;
     try {
@@ -361,14 +361,14 @@ async function answerOf(
   route: Route,
   values: ValuesRead,
   exchange: Exchange,
-  asking: Caller,
-  refusedNow: () => Answer | null,
+  caller: Caller,
+  refusalNow: () => Answer | null,
 ): Promise<Answer> {
-  if (route.kind !== 'read' && route.onlyHere === true && !asking.isHere) return notHere;
+  if (route.kind !== 'read' && route.onlyHere === true && !caller.isHere) return notHere;
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
-  const read = await readRequest(route, exchange, asking);
+  const read = await readRequest(route, exchange, caller);
   if (read.kind === 'refused') return read.answer;
-  const refusal = route.kind === 'read' ? null : refusedNow();
+  const refusal = route.kind === 'read' ? null : refusalNow();
   if (refusal !== null) return refusal;
   return route.answer(values.values, read.sent);
 }
@@ -485,17 +485,17 @@ function readValues(
   headers: IncomingMessage['headersDistinct'] = {},
 ): ValuesRead {
   const entries = Object.entries(parameters);
-  const asked = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
-  if (asked === null) return fault('The query has a malformed percent-encoding.');
+  const pairs = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
+  if (pairs === null) return fault('The query has a malformed percent-encoding.');
   const known = entries.filter(([, { kind }]) => isOfQuery(kind)).map(([name]) => name);
   // Otherwise a mistyped filter would filter nothing.
-  if (asked.some(([key]) => !known.includes(key))) {
+  if (pairs.some(([key]) => !known.includes(key))) {
     return fault(`The query has a name that means nothing here; it may have ${known.join(', ')}.`);
   }
   const values: Record<string, Value> = {};
   for (const [name, parameter] of entries) {
     const given = isOfQuery(parameter.kind)
-      ? asked.filter(([key]) => key === name).map(([, value]) => value)
+      ? pairs.filter(([key]) => key === name).map(([, value]) => value)
       : parameter.kind === 'segment'
         ? [decoded(captured.get(name) ?? '')]
         : (headers[name] ?? []);

@@ -26,9 +26,9 @@ export function respondThrough(
     } catch (error) {
       answer = answerError(error, events);
     }
-    const say = (): void => send(request, response, answer);
-    if (answer.status !== 401) say();
-    else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, say);
+    const sendAnswer = (): void => send(request, response, answer);
+    if (answer.status !== 401) sendAnswer();
+    else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, sendAnswer);
   };
 }
 

@@ -58,7 +58,7 @@ class Server implements AdminServer {
     this.#ports = ports;
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
-    this.#live = new LiveListeners(ports.frames, () => ports.now());
+    this.#live = new LiveListeners(ports.liveEvents, () => ports.now());
     const { address, allowedHosts, access, webRoot } = options;
     const parts = { metrics: this.#metrics, live: this.#live, access: access.kind, webRoot };
     const table = routesOf(ports, parts);

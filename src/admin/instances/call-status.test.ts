@@ -13,9 +13,12 @@ const small = 'local_runtime/small' as ModelName;
 function two() {
   const all = makeInstances([1, 2]);
   for (const one of all) {
-    const plan = one.ports.plan();
+    const plan = one.ports.runningConfig();
     const routes = [{ channel: 'webhook', brain: 'open' }] as const;
-    one.ports = { ...one.ports, plan: () => ({ ...plan, config: { ...plan.config, routes } }) };
+    one.ports = {
+      ...one.ports,
+      runningConfig: () => ({ ...plan, config: { ...plan.config, routes } }),
+    };
   }
   const [asked, other] = all;
   return { asked: asked!, other: other! };

@@ -12,7 +12,7 @@ export interface InstancesPort {
   readonly own: number;
   /** Where this instance is. */
   place(): Place;
-  seen(): Promise<Seen>;
+  reports(): Promise<LastReports>;
 }
 
 export type Place = {
@@ -22,7 +22,7 @@ export type Place = {
   readonly admin: string | null;
 };
 
-export type Seen = {
+export type LastReports = {
   /** All living instances in the order of their starts. Empty: this one works alone. */
   readonly living: readonly LivingInstance[];
   /** All unsettled rows, whichever instance has them; null: they could not be counted. */
@@ -39,7 +39,7 @@ export type LivingInstance = {
   /** The names of the leases that it holds now. */
   readonly posts: readonly string[];
   /** Its last report, and the report's age; null: there is none yet. */
-  readonly told: { readonly ageMs: number; readonly report: string } | null;
+  readonly lastReport: { readonly ageMs: number; readonly report: string } | null;
 };
 
 export type KeptRows = {

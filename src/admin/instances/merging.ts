@@ -17,9 +17,9 @@ import {
   type Took,
   type Report,
   type DeliverySummary,
-  type AskedReport,
+  type CallsReport,
 } from './report.ts';
-import type { Told, Whole } from './whole.ts';
+import type { InstanceReport, Whole } from './whole.ts';
 import type { TryCounts, TryReason } from '../../telemetry/delivery-meters.ts';
 import type { DeliveryStatus } from '../deliveries.ts';
 import type { FailureKind } from '../../domain/failure.ts';
@@ -160,20 +160,20 @@ export function warningsOf(
  * can do the same.
  */
 export function serviceHealth({
-  standing,
+  deciding,
   members,
-}: Pick<Whole, 'standing' | 'members'>): Pick<Status, 'status' | 'reason'> {
-  const failing = standing.filter(({ report }) => report.health.status !== 'ok');
+}: Pick<Whole, 'deciding' | 'members'>): Pick<Status, 'status' | 'reason'> {
+  const failing = deciding.filter(({ report }) => report.health.status !== 'ok');
   const [first] = failing;
   if (first === undefined) return { status: 'ok', reason: null };
   const { reason } = first.report.health;
-  const isEvery = failing.length === standing.length;
+  const isEvery = failing.length === deciding.length;
   const where = members.length > 1 && !isEvery ? `instance ${first.id}: ` : '';
   return { status: 'failing', reason: `${where}${reason ?? 'why is not known'}` };
 }
 
 /** The senders that the gates of all instances turned away, newest first. */
-export function turnedAwayBy(reports: readonly Told[]): readonly TurnedAway[] {
+export function turnedAwayBy(reports: readonly InstanceReport[]): readonly TurnedAway[] {
   const rows = new Map<string, TurnedAway>();
   for (const { report } of reports) {
     for (const row of report.turnedAway) {
@@ -193,24 +193,24 @@ const workingShare = 0.1;
 const reasonsSummary = 10;
 
 export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliveryStatus[] {
-  const told = new Map<string, DeliverySummary[]>();
+  const byChannel = new Map<string, DeliverySummary[]>();
   for (const { report } of whole.reports) {
     for (const one of report.deliveries ?? []) {
-      told.set(one.channel, [...(told.get(one.channel) ?? []), one]);
+      byChannel.set(one.channel, [...(byChannel.get(one.channel) ?? []), one]);
     }
   }
   const waiting = new Map(backlogOf(whole).map(({ channel, outbox }) => [channel, outbox]));
   const oldest = oldestOf(whole);
   const waits = waiting.entries().filter(([, rows]) => rows > 0);
-  const channels = new Set([...told.keys(), ...waits.map(([channel]) => channel)]);
+  const channels = new Set([...byChannel.keys(), ...waits.map(([channel]) => channel)]);
   return [...channels].map((channel) => {
-    const all = told.get(channel) ?? [];
+    const all = byChannel.get(channel) ?? [];
     const rows = waiting.get(channel) ?? 0;
     return {
       channel,
       ...stateOf(all, rows),
-      minute: deliveriesSumOf(all.map(({ minute }) => minute)),
-      fiveMinutes: deliveriesSumOf(all.map(({ fiveMinutes }) => fiveMinutes)),
+      minute: sumOfTries(all.map(({ minute }) => minute)),
+      fiveMinutes: sumOfTries(all.map(({ fiveMinutes }) => fiveMinutes)),
       reasons: reasonsOf(all),
       waiting: rows,
       oldestAt: rows === 0 ? null : (oldest.get(channel) ?? null),
@@ -224,11 +224,9 @@ function stateOf(
   waiting: number,
 ): Pick<DeliveryStatus, 'state' | 'since'> {
   const since = all.flatMap(({ failingSince }) => failingSince ?? []);
-  const lately = deliveriesSumOf(all.map(({ minute }) => minute));
-  const isQuiet = deliveriesSumOf(all.map(({ fiveMinutes }) => fiveMinutes)).tried === 0;
-  const others = deliveriesSumOf(
-    all.flatMap((one) => (one.failingSince === null ? one.minute : [])),
-  );
+  const lately = sumOfTries(all.map(({ minute }) => minute));
+  const isQuiet = sumOfTries(all.map(({ fiveMinutes }) => fiveMinutes)).tried === 0;
+  const others = sumOfTries(all.flatMap((one) => (one.failingSince === null ? one.minute : [])));
   const works = others.tried > 0 && lately.failed / lately.tried < workingShare;
   if (since.length > 0 && !works && !(isQuiet && waiting === 0)) {
     return { state: 'failing', since: Math.min(...since) };
@@ -236,7 +234,7 @@ function stateOf(
   return { state: isQuiet ? 'unknown' : 'arriving', since: null };
 }
 
-function deliveriesSumOf(counts: readonly TryCounts[]): TryCounts {
+function sumOfTries(counts: readonly TryCounts[]): TryCounts {
   return counts.reduce(
     (sum, { tried, failed }) => ({ tried: sum.tried + tried, failed: sum.failed + failed }),
     { tried: 0, failed: 0 },
@@ -273,35 +271,35 @@ function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<strin
 }
 
 /** The merged meters of calls and turns of all instances. */
-type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;
+type MergedCalls = Pick<Meters, 'providers' | 'models' | 'brains'>;
 
-export function askedBy({ reports }: Pick<Whole, 'reports'>): Asked {
+export function mergedCalls({ reports }: Pick<Whole, 'reports'>): MergedCalls {
   const providers = new Map<string, ProviderSum>();
   const models = new Map<ModelName, ModelSum>();
   const brains = new Map<string, BrainSum>();
   for (const { report } of reports) {
-    for (const told of report.providers) {
-      const { provider } = told;
+    for (const summary of report.providers) {
+      const { provider } = summary;
       const sum = providers.get(provider) ?? new ProviderSum();
       providers.set(provider, sum);
-      sum.add(told);
+      sum.add(summary);
     }
-    for (const told of report.models) {
-      const { model, provider } = told;
+    for (const summary of report.models) {
+      const { model, provider } = summary;
       const sum = models.get(model) ?? new ModelSum(provider);
       models.set(model, sum);
-      sum.add(told);
+      sum.add(summary);
     }
-    for (const told of report.brains ?? []) {
-      const sum = brains.get(told.brain) ?? new BrainSum();
-      brains.set(told.brain, sum);
-      sum.add(told);
+    for (const summary of report.brains ?? []) {
+      const sum = brains.get(summary.brain) ?? new BrainSum();
+      brains.set(summary.brain, sum);
+      sum.add(summary);
     }
   }
   return { providers, models, brains };
 }
 
-type Calls = AskedReport['models'][number]['calls'];
+type Calls = CallsReport['models'][number]['calls'];
 
 class CallSums {
   readonly calls = new Map<CallResult, { readonly took: Histogram }>();
@@ -328,10 +326,10 @@ class ModelSum extends CallSums implements ModelMeters {
   }
 
   get shown(): Shown {
-    return wholeOf(this.#shown);
+    return mergedShown(this.#shown);
   }
 
-  add({ calls, shown, last, window, replies }: AskedReport['models'][number]): void {
+  add({ calls, shown, last, window, replies }: CallsReport['models'][number]): void {
     this.addCalls(calls);
     if (window !== null) this.window = addWindows(this.window, window);
     this.replies += replies ?? 0;
@@ -347,11 +345,11 @@ class ProviderSum extends CallSums implements ProviderMeters {
   #lastAt = 0;
 
   get shown(): Shown {
-    return wholeOf(this.#shown);
+    return mergedShown(this.#shown);
   }
 
   /** An older release reports only `health`, which is the result of its last call. */
-  add({ calls, standing, health, shownAt }: AskedReport['providers'][number]): void {
+  add({ calls, standing, health, shownAt }: CallsReport['providers'][number]): void {
     this.addCalls(calls);
     if (health === null) return;
     const { state, since, reason, model } = health;
@@ -367,24 +365,24 @@ class BrainSum implements BrainMeters {
   window = emptyWindow;
 
   get shown(): Shown {
-    return wholeOf(this.#shown);
+    return mergedShown(this.#shown);
   }
 
-  add({ shown, window }: NonNullable<AskedReport['brains']>[number]): void {
+  add({ shown, window }: NonNullable<CallsReport['brains']>[number]): void {
     this.window = addWindows(this.window, window);
     this.#shown.push(readShown(shown));
   }
 }
 
 /** A standing that this release does not know counts as unknown. */
-function readShown(told: { standing: string; since: number; shownAt: number }): Shown {
-  return { ...told, standing: standings.find((one) => one === told.standing) ?? 'unknown' };
+function readShown(summary: { standing: string; since: number; shownAt: number }): Shown {
+  return { ...summary, standing: standings.find((one) => one === summary.standing) ?? 'unknown' };
 }
 
 /** Leaves out results that are much older than the newest, since they say nothing about now. */
-function wholeOf(all: readonly Shown[]): Shown {
+function mergedShown(all: readonly Shown[]): Shown {
   const known = all.filter(({ standing }) => standing !== 'unknown');
-  if (known.length === 0) return all.toSorted((a, b) => b.since - a.since)[0] ?? nothing;
+  if (known.length === 0) return all.toSorted((a, b) => b.since - a.since)[0] ?? unknownShown;
   const shownAt = Math.max(...known.map((one) => one.shownAt));
   const fresh = known.filter((one) => one.shownAt > shownAt - fiveMinutesMs);
   const standing = standingOfAll(fresh.map((one) => one.standing));
@@ -400,4 +398,4 @@ function sinceOf(standing: Standing, all: readonly Shown[]): number {
   return Math.min(...troubled.map(({ since }) => since));
 }
 
-const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
+const unknownShown: Shown = { standing: 'unknown', since: 0, shownAt: 0 };

@@ -14,7 +14,7 @@ import type {
   CallResult,
   ProviderMeters,
 } from '../../telemetry/meters.ts';
-import type { AdminPorts, PlanView } from '../admin.ts';
+import type { AdminPorts, RunningConfigView } from '../admin.ts';
 import {
   list,
   maybe,
@@ -50,7 +50,7 @@ const window = object({ minute: span, fiveMinutes: span });
 /**
  * Fields since the first release; `health`: the standing in that release's words, null if unknown.
  */
-const askedFields = {
+const callsFields = {
   providers: list(
     objectWith(
       {
@@ -83,14 +83,14 @@ const askedFields = {
   ),
 };
 
-const askedSince = { brains: maybe(list(object({ brain: text, shown, window }))) };
+const callsFieldsSince = { brains: maybe(list(object({ brain: text, shown, window }))) };
 
-const askedSchema = objectWith(askedFields, askedSince);
+const callsSchema = objectWith(callsFields, callsFieldsSince);
 
-export type AskedReport = Described<typeof askedSchema>;
+export type CallsReport = Described<typeof callsSchema>;
 export type Took = Described<typeof took>;
 
-function askedOf(meters: Meters, { brains }: Config): AskedReport {
+function callsReportOf(meters: Meters, { brains }: Config): CallsReport {
   const asked = brains.flatMap((brain) => brain.models);
   const providers = new Set<string>(asked.map(({ provider }) => provider));
   const models = new Set(
@@ -108,8 +108,8 @@ function askedOf(meters: Meters, { brains }: Config): AskedReport {
     }),
     models: [...meters.models].map(([name, met]) => {
       const { provider, window: counted, replies, last } = met;
-      const told = { model: name, provider, calls: callsSummary(met.calls), shown: met.shown };
-      return { ...told, inUse: models.has(name), last, window: counted, replies };
+      const summary = { model: name, provider, calls: callsSummary(met.calls), shown: met.shown };
+      return { ...summary, inUse: models.has(name), last, window: counted, replies };
     }),
     brains: names.flatMap((brain) => {
       const met = meters.brains.get(brain);
@@ -120,19 +120,19 @@ function askedOf(meters: Meters, { brains }: Config): AskedReport {
 }
 
 /** How many models outside the configuration a report has. */
-const goneMax = 20;
+const formerMax = 20;
 
 /** The models in use and a few former ones, so that a report does not grow with each change. */
-function modelsSummary(models: AskedReport['models']): AskedReport['models'] {
-  const gone = models.filter(({ inUse }) => inUse === false).slice(-goneMax);
-  return [...models.filter(({ inUse }) => inUse !== false), ...gone];
+function modelsSummary(models: CallsReport['models']): CallsReport['models'] {
+  const former = models.filter(({ inUse }) => inUse === false).slice(-formerMax);
+  return [...models.filter(({ inUse }) => inUse !== false), ...former];
 }
 
 function healthSummary({
-  shown: told,
+  shown: lastShown,
   last,
-}: ProviderMeters): AskedReport['providers'][number]['health'] {
-  const { standing, since } = told;
+}: ProviderMeters): CallsReport['providers'][number]['health'] {
+  const { standing, since } = lastShown;
   if (standing === 'unknown') return null;
   if (standing !== 'failing') return { state: 'up', since, reason: null, model: null };
   return { state: 'failing', since, reason: last?.reason ?? null, model: last?.model ?? null };
@@ -170,7 +170,7 @@ const deliverySummary = object({
 
 export type DeliverySummary = Described<typeof deliverySummary>;
 
-const quiet: DeliveryMeters = {
+const noTries: DeliveryMeters = {
   failingSince: null,
   minute: { tried: 0, failed: 0 },
   fiveMinutes: { tried: 0, failed: 0 },
@@ -178,7 +178,7 @@ const quiet: DeliveryMeters = {
 };
 
 /** By channel type, so all bots of a messenger are one row. */
-function toldDeliveries(
+function deliverySummaries(
   meters: Pick<Meters, 'deliveries'>,
   backlog: readonly ChannelBacklog[],
 ): DeliverySummary[] {
@@ -190,7 +190,7 @@ function toldDeliveries(
     oldest.set(type, Math.min(oldest.get(type) ?? oldestReplyAt, oldestReplyAt));
   }
   return [...new Set([...known.keys(), ...oldest.keys()])].map((channel) => {
-    return { channel, ...(known.get(channel) ?? quiet), oldestAt: oldest.get(channel) ?? null };
+    return { channel, ...(known.get(channel) ?? noTries), oldestAt: oldest.get(channel) ?? null };
   });
 }
 
@@ -216,7 +216,7 @@ const reportFields = {
     }),
   ),
   listeners: list(object({ type: text, bind: text, path: text })),
-  ...askedFields,
+  ...callsFields,
   backlog: list(
     object({ channel: key, inbox: number, outbox: number, oldestAt: number, unroutable: number }),
   ),
@@ -250,7 +250,7 @@ const reportFields = {
 
 /** An older release leaves out the optional fields. */
 const reportSchema = objectWith(reportFields, {
-  ...askedSince,
+  ...callsFieldsSince,
   ways: maybe(object({ answered: ways, asked: ways })),
 });
 
@@ -262,11 +262,11 @@ const turnedAwayMax = 100;
 
 type Ports = Pick<
   AdminPorts,
-  'version' | 'health' | 'plan' | 'meters' | 'gauges' | 'backlog' | 'turnedAway'
+  'version' | 'health' | 'runningConfig' | 'meters' | 'gauges' | 'backlog' | 'turnedAway'
 >;
 
 export function reportOf(ports: Ports, { host, admin }: Place): Report {
-  const plan = ports.plan();
+  const plan = ports.runningConfig();
   const { meters } = ports;
   const channels = [...meters.channels.values()];
   const gauges = ports.gauges();
@@ -285,13 +285,13 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
     listeners: plan.config.channels.filter(isListener).map(({ type, bind, path }) => {
       return { type, bind: bind.text, path };
     }),
-    ...askedOf(meters, plan.config),
+    ...callsReportOf(meters, plan.config),
     backlog: ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => {
       const unroutable = unroutableSince === null ? 0 : inbox + outbox;
       return { channel, inbox, outbox, oldestAt, unroutable };
     }),
     counts: countsOf(channels, meters.faults),
-    deliveries: toldDeliveries(meters, ports.backlog()),
+    deliveries: deliverySummaries(meters, ports.backlog()),
     waiting: gauges.inboxWaiting + gauges.outboxWaiting + gauges.outboxDeferred,
     inHand: gauges.inboxClaimed + gauges.outboxClaimed,
     deadLettersKept: gauges.deadLetters,
@@ -312,9 +312,9 @@ export function describeReport(report: Report): string {
 }
 
 /** @returns null: the report is of a release that this one cannot read */
-export function readReport(told: string): Report | null {
+export function readReport(json: string): Report | null {
   try {
-    return read(reportSchema, JSON.parse(told));
+    return read(reportSchema, JSON.parse(json));
   } catch (error) {
     if (error instanceof Misshapen || error instanceof SyntaxError) return null;
     throw error;
@@ -343,7 +343,7 @@ function countsOf(channels: readonly ChannelMeters[], faults: number): Report['c
   };
 }
 
-function warningsOf({ warnings }: PlanView): Pick<Report, 'warnings' | 'warningsLeftOut'> {
+function warningsOf({ warnings }: RunningConfigView): Pick<Report, 'warnings' | 'warningsLeftOut'> {
   return {
     warnings: warnings.slice(0, warningsMax).map(({ code, path, message, remedy }) => {
       return { code, path, message, remedy };

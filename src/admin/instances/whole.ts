@@ -18,7 +18,7 @@ import type { ChannelConfig, Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 
 /** An instance and its last report. */
-export type Member = Omit<LivingInstance, 'told'> & {
+export type Member = Omit<LivingInstance, 'lastReport'> & {
   readonly state: InstanceState;
   /** null: there is no report yet, or this release cannot read it. */
   readonly report: Report | null;
@@ -27,17 +27,17 @@ export type Member = Omit<LivingInstance, 'told'> & {
 };
 
 /** A report and its instance; `id` null: the instance works alone. */
-export type Told = { readonly id: number | null; readonly report: Report };
+export type InstanceReport = { readonly id: number | null; readonly report: Report };
 
 export type Whole = {
   /** The current report of the asked instance. */
-  readonly own: Told;
+  readonly own: InstanceReport;
   /** In the order of their starts; empty: this one works alone. */
   readonly members: readonly Member[];
   /** The reports of all members, including this one's. */
-  readonly reports: readonly Told[];
+  readonly reports: readonly InstanceReport[];
   /** The reports that decide states. */
-  readonly standing: readonly Told[];
+  readonly deciding: readonly InstanceReport[];
   /** All unsettled rows; null: each report has its own. */
   readonly rows: readonly KeptRows[] | null;
   /** The time of the oldest report here, in milliseconds since 1970; null: this one works alone. */
@@ -51,10 +51,10 @@ const nowhere: Place = { host: '', admin: null };
 export async function wholeOf(ports: Ports): Promise<Whole> {
   const { instances } = ports;
   if (instances === null) return alone(ports);
-  const { living, rows, rowsAgeMs } = await instances.seen();
+  const { living, rows, rowsAgeMs } = await instances.reports();
   if (living.length === 0) return alone(ports);
   const now = ports.now();
-  const own: Told = { id: instances.own, report: reportOf(ports, instances.place()) };
+  const own: InstanceReport = { id: instances.own, report: reportOf(ports, instances.place()) };
   const members = living.map((one) => {
     return one.id === own.id ? ownMember(one, own.report, now) : memberOf(one, now);
   });
@@ -62,22 +62,22 @@ export async function wholeOf(ports: Ports): Promise<Whole> {
   const up = new Set<number | null>(
     members.filter(({ state }) => state === 'up' || state === 'failing').map(({ id }) => id),
   );
-  const standing = reports.filter(({ id }) => up.has(id));
-  const told = members.flatMap(({ toldAt }) => toldAt ?? []);
-  const asOf = Math.min(now, ...told, ...(rows === null ? [] : [now - rowsAgeMs]));
+  const deciding = reports.filter(({ id }) => up.has(id));
+  const reportTimes = members.flatMap(({ toldAt }) => toldAt ?? []);
+  const asOf = Math.min(now, ...reportTimes, ...(rows === null ? [] : [now - rowsAgeMs]));
   return {
     own,
     members,
     reports: reports.some(({ id }) => id === own.id) ? reports : [...reports, own],
-    standing: standing.length === 0 ? [own] : standing,
+    deciding: deciding.length === 0 ? [own] : deciding,
     rows,
     asOf: Math.round(asOf),
   };
 }
 
 function alone(ports: Ports): Whole {
-  const own: Told = { id: null, report: reportOf(ports, nowhere) };
-  return { own, members: [], reports: [own], standing: [own], rows: null, asOf: null };
+  const own: InstanceReport = { id: null, report: reportOf(ports, nowhere) };
+  return { own, members: [], reports: [own], deciding: [own], rows: null, asOf: null };
 }
 
 function ownMember(one: LivingInstance, report: Report, now: number): Member {
@@ -85,15 +85,18 @@ function ownMember(one: LivingInstance, report: Report, now: number): Member {
   return { id, version, beganAt, posts, report, toldAt: now, state: stateOf(report) };
 }
 
-function memberOf({ id, version, beganAt, posts, told }: LivingInstance, now: number): Member {
+function memberOf(
+  { id, version, beganAt, posts, lastReport }: LivingInstance,
+  now: number,
+): Member {
   const what = { id, version, beganAt, posts };
-  if (told === null) {
+  if (lastReport === null) {
     const state = now - beganAt > lateMs ? 'late' : 'starting';
     return { ...what, report: null, toldAt: null, state };
   }
-  const report = readReport(told.report);
-  const toldAt = Math.round(now - told.ageMs);
-  const state = told.ageMs > lateMs ? 'late' : report === null ? 'up' : stateOf(report);
+  const report = readReport(lastReport.report);
+  const toldAt = Math.round(now - lastReport.ageMs);
+  const state = lastReport.ageMs > lateMs ? 'late' : report === null ? 'up' : stateOf(report);
   return { ...what, report, toldAt, state };
 }
 
@@ -151,10 +154,10 @@ export function listenerAddress({ type, bind, path }: Listens, asker: Viewer): s
 // Merges the states of each channel over all instances.
 
 /** The gravest first. */
-const order: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
+const gravestFirst: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
 
 type Standing = Pick<ChannelStatus, 'state' | 'since' | 'reason' | 'lastSeenAt' | 'instance'>;
-type Seen = { readonly id: number | null; readonly view: Report['channels'][number] };
+type ChannelReport = { readonly id: number | null; readonly view: Report['channels'][number] };
 
 /** @param config of the asked instance; the others have the same, except during a change */
 export function channelsOf(
@@ -193,17 +196,18 @@ function addressesOf(
 }
 
 function standingOf(whole: Whole, channel: ChannelConfig): Standing {
-  const seen = seenOf(whole.standing, channel.type);
-  const own = seenOf([whole.own], channel.type)[0];
+  const channelReports = channelReportsOf(whole.deciding, channel.type);
+  const own = channelReportsOf([whole.own], channel.type)[0];
   if (own === undefined) {
     const reason = 'No route leads from it.';
     return { state: 'unrouted', since: null, reason, lastSeenAt: null, instance: null };
   }
-  if (whole.members.length > 0 && isMessenger(channel)) return ofMessenger(whole, seen, own);
-  return gravestOf(seen, own);
+  if (whole.members.length > 0 && isMessenger(channel))
+    return ofMessenger(whole, channelReports, own);
+  return gravestOf(channelReports, own);
 }
 
-function seenOf(reports: readonly Told[], type: string): Seen[] {
+function channelReportsOf(reports: readonly InstanceReport[], type: string): ChannelReport[] {
   return reports.flatMap(({ id, report }) => {
     const view = report.channels.find((one) => one.type === type);
     return view === undefined ? [] : [{ id, view }];
@@ -211,29 +215,36 @@ function seenOf(reports: readonly Told[], type: string): Seen[] {
 }
 
 /** The holder of the lease has the connection. The others only wait for it. */
-function ofMessenger({ members, reports }: Whole, seen: readonly Seen[], own: Seen): Standing {
+function ofMessenger(
+  { members, reports }: Whole,
+  channelReports: readonly ChannelReport[],
+  own: ChannelReport,
+): Standing {
   for (const { id, posts, beganAt } of members) {
-    const known = seenOf(reports, own.view.type).find((one) => one.id === id);
+    const known = channelReportsOf(reports, own.view.type).find((one) => one.id === id);
     const key = (known ?? own).view.key;
     if (key === null || !posts.includes(key)) continue;
-    if (known !== undefined) return { ...toldOf(known), instance: id };
+    if (known !== undefined) return { ...stateFieldsOf(known), instance: id };
     return { state: 'starting', since: beganAt, reason: null, lastSeenAt: null, instance: id };
   }
-  const gravest = gravestOf(seen, own);
+  const gravest = gravestOf(channelReports, own);
   if (gravest.state === 'failed' || gravest.state === 'degraded') return gravest;
   const reason = 'No instance has its connection yet.';
   return { ...gravest, state: 'starting', reason, instance: null };
 }
 
 /** Names the instance unless all have the same state. */
-function gravestOf(seen: readonly Seen[], own: Seen): Standing {
-  const graver = (one: Seen, other: Seen): Seen =>
-    order.indexOf(other.view.state) < order.indexOf(one.view.state) ? other : one;
-  const gravest = seen.reduce(graver, seen.find(({ id }) => id === own.id) ?? seen[0] ?? own);
-  const isSame = seen.every(({ view }) => view.state === gravest.view.state);
-  return { ...toldOf(gravest), instance: isSame ? null : gravest.id };
+function gravestOf(channelReports: readonly ChannelReport[], own: ChannelReport): Standing {
+  const graver = (one: ChannelReport, other: ChannelReport): ChannelReport =>
+    gravestFirst.indexOf(other.view.state) < gravestFirst.indexOf(one.view.state) ? other : one;
+  const gravest = channelReports.reduce(
+    graver,
+    channelReports.find(({ id }) => id === own.id) ?? channelReports[0] ?? own,
+  );
+  const isSame = channelReports.every(({ view }) => view.state === gravest.view.state);
+  return { ...stateFieldsOf(gravest), instance: isSame ? null : gravest.id };
 }
 
-function toldOf({ view: { state, since, reason, lastSeenAt } }: Seen) {
+function stateFieldsOf({ view: { state, since, reason, lastSeenAt } }: ChannelReport) {
   return { state, since, reason, lastSeenAt };
 }

@@ -77,7 +77,7 @@ function familiesOf(ports: AdminPorts): Family[] {
 }
 
 function serviceFamilies(ports: AdminPorts): Family[] {
-  const plan = ports.plan();
+  const plan = ports.runningConfig();
   const channels = ownChannelsOf(plan);
   return [
     gauge('svc_build_info', 'The running version.', [
@@ -114,7 +114,7 @@ function serviceFamilies(ports: AdminPorts): Family[] {
 /** A channel's series begin at zero, since a series that begins with its first event hides it. */
 function channelsOf(ports: AdminPorts): [string, ChannelMeters][] {
   const types = new Set([
-    ...ports.plan().config.channels.map(({ type }) => type),
+    ...ports.runningConfig().config.channels.map(({ type }) => type),
     ...ports.meters.channels.keys(),
   ]);
   return [...types].map((type) => [type, ports.meters.channels.get(type) ?? unmet]);
@@ -245,14 +245,14 @@ function shortageFamily({ meters }: AdminPorts): Family {
 
 function tokenFamilies({ meters }: AdminPorts): Family[] {
   const tallies = [...meters.spend.tokens.values()];
-  const whose = ({ brain, provider, model }: TokenTally) => ({ brain, provider, model });
+  const labelsOf = ({ brain, provider, model }: TokenTally) => ({ brain, provider, model });
   const samples = tallies.flatMap((tally) => [
-    one(tally.input, { ...whose(tally), kind: 'input' }),
-    one(tally.output, { ...whose(tally), kind: 'output' }),
+    one(tally.input, { ...labelsOf(tally), kind: 'input' }),
+    one(tally.output, { ...labelsOf(tally), kind: 'output' }),
   ]);
   const help = 'Tokens of all calls: as the providers told, else estimated.';
   const ofCache = 'Of the input tokens, those that providers told to be from their caches.';
-  const cached = tallies.map((tally) => one(tally.cached, whose(tally)));
+  const cached = tallies.map((tally) => one(tally.cached, labelsOf(tally)));
   return [
     counter('svc_tokens_total', help, samples),
     counter('svc_cached_tokens_total', ofCache, cached),
@@ -272,7 +272,7 @@ function reuseFamily(tallies: Iterable<ReuseTally>): Family {
 }
 
 function loadFamily(ports: AdminPorts): Family {
-  const { brains } = ports.plan().config;
+  const { brains } = ports.runningConfig().config;
   const inUse = new Set<string>(
     brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
   );
@@ -288,7 +288,7 @@ function loadFamily(ports: AdminPorts): Family {
 }
 
 function standingFamily(ports: AdminPorts): Family {
-  const providers = providersOf(ports.meters, ports.plan().config);
+  const providers = providersOf(ports.meters, ports.runningConfig().config);
   const samples = providers.flatMap(({ provider, standing }) =>
     standings.map((state) => one(standing === state ? 1 : 0, { provider, state })),
   );

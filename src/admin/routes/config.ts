@@ -154,9 +154,13 @@ function notReadable({ detail }: HistoryFault): Answer {
 async function apply(control: ConfigControl, asked: ConfigAsked): Promise<Answer> {
   const told = await control.apply(asked);
   const from = { from: asked.revision };
-  if (told.kind === 'refused') return { ...answerTo(told), told: from };
+  if (told.kind === 'refused') return { ...answerTo(told), auditDetails: from };
   const headers = { etag: `"${told.revision}"` };
-  return { ...tell(configAppliedSchema, told), headers, told: { ...from, to: told.revision } };
+  return {
+    ...tell(configAppliedSchema, told),
+    headers,
+    auditDetails: { ...from, to: told.revision },
+  };
 }
 
 function answerTo(why: Extract<Applied, ConfigRefused>): Answer {

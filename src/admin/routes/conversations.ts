@@ -38,7 +38,7 @@ export async function conversationWith(
   return where === null ? problem(404, 'not_found', unknown) : answer(where);
 }
 
-type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'byHand' | 'health'>;
+type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'takeovers' | 'health'>;
 
 const contentType = 'application/json';
 const ofConversation = { channel, conversation: segment('The id of the conversation.') };
@@ -165,11 +165,11 @@ function deletions(ports: Ports): Route[] {
  * Forgets a sender. It ends a takeover with the sender's conversation id if nothing else is left
  * there, since that id may be the sender's own.
  */
-async function forgetSender({ reader, writes, byHand }: Ports, whose: Whose): Promise<number> {
+async function forgetSender({ reader, writes, takeovers }: Ports, whose: Whose): Promise<number> {
   const went = await writes.forget(whose);
-  for (const held of byHand.held()) {
+  for (const held of takeovers.held()) {
     if (held.channel !== whose.channel || (await reader.conversation(held)) !== null) continue;
-    if ((await byHand.giveBack(held)) === 'storage_failed') throw new Error('a hold is left');
+    if ((await takeovers.giveBack(held)) === 'storage_failed') throw new Error('a hold is left');
   }
   return went;
 }

@@ -107,7 +107,7 @@ function tryAll({ writes, now }: Ports): Route {
         };
         const which: WhichDeferred = { kind: 'all', filter, before: began };
         const answer = answered(await writes.deferred.tryNow(which, stepMax), began);
-        return { ...answer, told: namesIn({ channel, failure }) };
+        return { ...answer, auditDetails: namesIn({ channel, failure }) };
       }),
   });
 }

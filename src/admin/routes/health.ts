@@ -26,7 +26,7 @@ export function healthRoute(ports: AdminPorts): Route {
         version: ports.version,
         uptimeMs: Math.max(0, ports.now() - ports.startedAt),
         channels: ports
-          .plan()
+          .runningConfig()
           .channels.filter(({ isHeld }) => isHeld)
           .map(({ type, state }) => ({ type, state })),
       });
@@ -84,10 +84,10 @@ export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
       problems: { 404: 'No brain may ask such a model.', 429: 'Four are under way.' },
       schema: { name: 'ModelLook', of: modelProbeSchema },
       answer: async (_values, { body }) => {
-        const looked = await models.look(body.model);
+        const looked = await models.probe(body.model);
         switch (looked.kind) {
           case 'looked':
-            return tell(modelProbeSchema, looked.look);
+            return tell(modelProbeSchema, looked.probe);
           case 'none':
             return problem(404, 'not_found', 'No brain of the configuration may ask such a model.');
           case 'busy':

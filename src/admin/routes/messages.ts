@@ -50,7 +50,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       answer: async ({ q, ...where }) => {
         const words = q ?? '';
         const answer = tell(foundTextsSchema, await reader.foundTexts(words, where));
-        return { ...answer, told: { characters: String(words.length) } };
+        return { ...answer, auditDetails: { characters: String(words.length) } };
       },
     }),
   ];

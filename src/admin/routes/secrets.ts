@@ -112,7 +112,10 @@ function changes({ secrets }: Ports): Route[] {
   ];
 }
 
-const byOperator = (answer: Answer): Answer => ({ ...answer, told: { principal: 'operator' } });
+const byOperator = (answer: Answer): Answer => ({
+  ...answer,
+  auditDetails: { principal: 'operator' },
+});
 
 function answerOf(change: SecretChange): Answer {
   switch (change.kind) {

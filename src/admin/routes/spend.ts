@@ -14,7 +14,7 @@ import { unread, readRoute, type Parameter, type Route } from './route.ts';
 import { spans } from '../../telemetry/figures/figures.ts';
 import { figuresSchema } from '../schemas/figures.ts';
 
-type Ports = Pick<AdminPorts, 'reader' | 'plan' | 'now'>;
+type Ports = Pick<AdminPorts, 'reader' | 'runningConfig' | 'now'>;
 
 const contentType = 'application/json';
 const schema = { name: 'Spend', of: spendSchema };
@@ -35,10 +35,10 @@ const days = {
 const freshMs = 5_000;
 
 /** What calls to models used and cost, and how full budgets are. */
-export function spendRoutes({ reader, plan, now }: Ports): Route[] {
+export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[] {
   const fresh = new Fresh<string, SpendSummary>();
   const told = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendSummary> =>
-    fresh.told(`${by} ${of}`, freshMs, now(), () => spendSummary(reader, by, of, now()));
+    fresh.summary(`${by} ${of}`, freshMs, now(), () => spendSummary(reader, by, of, now()));
   return [
     readRoute({
       path: '/api/v1/spend',
@@ -95,6 +95,6 @@ export function figuresRoute(ports: FiguresPorts): Route {
     contentType: 'application/json',
     problems: unread,
     schema: { name: 'Figures', of: figuresSchema },
-    answer: async ({ span }) => tell(figuresSchema, await view.told(span ?? 'hour')),
+    answer: async ({ span }) => tell(figuresSchema, await view.summary(span ?? 'hour')),
   });
 }

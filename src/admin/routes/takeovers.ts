@@ -17,11 +17,11 @@ import {
 import { byId, conversationWith, unknown } from './conversations.ts';
 import { unread, readRoute, writeRoute, type Route } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'reader' | 'byHand'>;
+type Ports = Pick<AdminPorts, 'reader' | 'takeovers'>;
 
 const contentType = 'application/json';
 /** How many takeovers a list has. */
-const toldMax = 100;
+const rowsMax = 100;
 /** Longer than any platform's message. The channel splits it to fit. */
 const answerCharactersMax = 32_000;
 const answerBytesMax = 262_144;
@@ -36,11 +36,11 @@ const sentences = {
   storage_failed: 'It cannot be written down now; the log says why. Nothing was changed.',
 } as const;
 
-export function holdRoutes(ports: Ports): Route[] {
+export function takeoverRoutes(ports: Ports): Route[] {
   return [...reads(ports), ...moves(ports), answer(ports)];
 }
 
-function reads({ reader, byHand }: Ports): Route[] {
+function reads({ reader, takeovers }: Ports): Route[] {
   const shared = {
     contentType,
     principal: 'operator',
@@ -50,11 +50,11 @@ function reads({ reader, byHand }: Ports): Route[] {
     readRoute({
       ...shared,
       path: '/api/v1/holds',
-      summary: `The conversations that are held, the oldest first; at most ${toldMax}.`,
+      summary: `The conversations that are held, the oldest first; at most ${rowsMax}.`,
       problems: unread,
       schema: { name: 'Holds', of: holdsSchema },
       async answer() {
-        const all = byHand.held().slice(0, toldMax);
+        const all = takeovers.held().slice(0, rowsMax);
         const rows = await Promise.all(all.map((one) => reader.conversation(one)));
         return tell(holdsSchema, {
           rows: all.flatMap(({ channel, since, untilAt }, at) => {
@@ -72,7 +72,7 @@ function reads({ reader, byHand }: Ports): Route[] {
       schema: { name: 'Hold', of: holdSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) =>
-          tell(holdSchema, byHand.of(where) ?? { since: null, untilAt: null }),
+          tell(holdSchema, takeovers.of(where) ?? { since: null, untilAt: null }),
         ),
     }),
     readRoute({
@@ -84,13 +84,13 @@ function reads({ reader, byHand }: Ports): Route[] {
       schema: { name: 'WaitingMessages', of: waitingSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) =>
-          tell(waitingSchema, { rows: await byHand.waiting(where) }),
+          tell(waitingSchema, { rows: await takeovers.waiting(where) }),
         ),
     }),
   ];
 }
 
-function moves({ reader, byHand }: Ports): Route[] {
+function moves({ reader, takeovers }: Ports): Route[] {
   return [
     writeRoute({
       path: '/api/v1/conversations/{id}/hold',
@@ -105,7 +105,7 @@ function moves({ reader, byHand }: Ports): Route[] {
         503: sentences.storage_failed,
       },
       schema: { name: 'Held', of: heldSchema },
-      answer: ({ id }) => conversationWith(id, reader, async (where) => held(byHand, where)),
+      answer: ({ id }) => conversationWith(id, reader, async (where) => held(takeovers, where)),
     }),
     writeRoute({
       path: '/api/v1/conversations/{id}/release',
@@ -118,7 +118,7 @@ function moves({ reader, byHand }: Ports): Route[] {
       schema: { name: 'Released', of: releasedSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) => {
-          const result = await byHand.giveBack(where);
+          const result = await takeovers.giveBack(where);
           if (result === 'done') return tell(releasedSchema, { result });
           return problem(result === 'not_held' ? 409 : 503, result, sentences[result]);
         }),
@@ -126,7 +126,7 @@ function moves({ reader, byHand }: Ports): Route[] {
   ];
 }
 
-function answer({ reader, byHand }: Ports): Route {
+function answer({ reader, takeovers }: Ports): Route {
   return writeRoute({
     path: '/api/v1/conversations/{id}/answer',
     method: 'POST',
@@ -153,7 +153,7 @@ function answer({ reader, byHand }: Ports): Route {
         const fault = faultIn(text);
         if (fault !== null) return fault;
         const upTo = message ?? null;
-        const result = await byHand.answer(where, { text, upTo });
+        const result = await takeovers.answer(where, { text, upTo });
         const isUnknown =
           result.kind === 'answered_already' && !(await hasMessage(reader, where, upTo));
         if (!isUnknown) return answered(result);
@@ -172,8 +172,8 @@ async function hasMessage(
   return origin?.channel === where.channel && origin.conversation === where.conversation;
 }
 
-async function held(byHand: TakeoverPort, where: ConversationKey): Promise<Answer> {
-  const hold = await byHand.hold(where);
+async function held(takeovers: TakeoverPort, where: ConversationKey): Promise<Answer> {
+  const hold = await takeovers.hold(where);
   if (hold === 'storage_failed') return problem(503, hold, sentences[hold]);
   if (hold !== 'too_many') return tell(heldSchema, hold);
   const detail = `${plural(holdsMax, 'conversation')} are held already: give one back first.`;

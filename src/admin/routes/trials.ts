@@ -131,12 +131,12 @@ async function tryBrain(
     reply: answered,
     sensitivity: 'public' as const,
   }));
-  const stamp = sensitivity ?? 'public';
-  const draft = { config, brain, text, sensitivity: stamp, channel, turns };
+  const label = sensitivity ?? 'public';
+  const draft = { config, brain, text, sensitivity: label, channel, turns };
   if (wantsEvents) return tryGrowing(ports, draft, left);
   const tried = await ports.trials.tryBrain(draft, left);
   const answer = answerOf(tried);
-  return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
+  return tried.kind === 'tried' ? { ...answer, auditDetails: { brain } } : answer;
 }
 
 /** Once the brain is asked, the answer is a stream, and the result goes there. */
@@ -166,10 +166,10 @@ const heartbeatMs = 15_000;
 
 /** Streams a trial under way. A client that has left gets nothing more. */
 class GrowingTrial {
-  readonly #asked = Promise.withResolvers<void>();
+  readonly #beginning = Promise.withResolvers<void>();
   /** Resolves once the brain is asked, or when that takes long. */
-  readonly begun = this.#asked.promise;
-  readonly #heartbeat = setInterval(() => this.#goOn(), heartbeatMs).unref();
+  readonly begun = this.#beginning.promise;
+  readonly #heartbeat = setInterval(() => this.#sendHeartbeat(), heartbeatMs).unref();
   #response: ServerResponse | null = null;
   /** Events from before the response. */
   #waiting = '';
@@ -184,14 +184,14 @@ class GrowingTrial {
   };
 
   readonly show = (whole: string): void => {
-    this.#asked.resolve();
+    this.#beginning.resolve();
     // Half a character waits for its other half. A text that got shorter may grow again.
     const text = whole.replace(/\p{Surrogate}$/u, '');
     if (this.#shown.startsWith(text)) return;
     const goesOn = text.startsWith(this.#shown);
     const more = goesOn ? text.slice(this.#shown.length) : text;
     this.#shown = text;
-    this.#tell({ kind: goesOn ? 'more' : 'anew', text: more });
+    this.#send({ kind: goesOn ? 'more' : 'anew', text: more });
   };
 
   /** Ends the heartbeats. */
@@ -200,19 +200,19 @@ class GrowingTrial {
   }
 
   end(end: End): void {
-    if (end.kind === 'tried') this.#tell({ kind: 'result', result: end.result });
-    else this.#tell({ kind: 'problem', problem: JSON.parse(String(end.answer.body)) });
+    if (end.kind === 'tried') this.#send({ kind: 'result', result: end.result });
+    else this.#send({ kind: 'problem', problem: JSON.parse(String(end.answer.body)) });
     this.#isOver = true;
     this.#response?.end();
   }
 
   /** Sends a comment, which is no event. */
-  #goOn(): void {
-    this.#asked.resolve();
+  #sendHeartbeat(): void {
+    this.#beginning.resolve();
     if (this.#response?.destroyed === false) this.#response.write(':\n\n');
   }
 
-  #tell(event: TrialEvent): void {
+  #send(event: TrialEvent): void {
     const data = JSON.stringify(only(trialEventSchema, event));
     const text = `event: ${event.kind}\ndata: ${data}\n\n`;
     if (this.#response === null) this.#waiting += text;

@@ -67,8 +67,8 @@ export const liveEventKinds: readonly LiveEventKind[] = liveEventSchema.oneOf.ma
  * `instance` if there is only one.
  */
 export function toldOf(one: LiveEvent | Dropped): unknown {
-  const { instance, ...told } = only(liveEventSchema, one) as LiveEvent | Dropped;
-  return instance === null ? told : { ...told, instance };
+  const { instance, ...fields } = only(liveEventSchema, one) as LiveEvent | Dropped;
+  return instance === null ? fields : { ...fields, instance };
 }
 
 function liveEvent<const Kind extends string, const P extends Readonly<Record<string, Schema>>>(

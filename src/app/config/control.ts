@@ -39,7 +39,7 @@ export type ControlDeps = {
   readonly source: ConfigSource | null;
   /** null: the configuration is stored in the file, for this process alone. */
   readonly shared: SharedDeps | null;
-  readonly host: Runtime;
+  readonly runtime: Runtime;
   readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
   readonly lookup: ServiceSecrets;
@@ -60,7 +60,7 @@ export class Control implements ConfigControl {
   #usedAt: number;
   #reloadWaits = false;
   /** Why the file was refused after a signal. */
-  #notApplied: ConfigRefused | null = null;
+  #reloadRefusal: ConfigRefused | null = null;
 
   /** @param first the snapshot that the running configuration was made from */
   constructor(options: ControlDeps, first: ConfigSnapshot) {
@@ -73,7 +73,7 @@ export class Control implements ConfigControl {
       shared === null
         ? new FileConfigStore(installer, source)
         : new DatabaseConfigStore(installer, shared);
-    source?.onReload(() => void this.#heed());
+    source?.onReload(() => void this.#reload());
   }
 
   get used(): ConfigSnapshot {
@@ -82,8 +82,8 @@ export class Control implements ConfigControl {
 
   get warnings(): readonly WarningStatus[] {
     const others = [...this.#configStore.warnings, ...this.#used.warnings];
-    if (this.#notApplied === null) return others;
-    const message = `The configuration file is not in use: ${this.#notApplied.detail}`;
+    if (this.#reloadRefusal === null) return others;
+    const message = `The configuration file is not in use: ${this.#reloadRefusal.detail}`;
     const remedy = 'Mend the file and send svc a SIGHUP, or apply one by the admin API.';
     return [{ code: 'config_not_applied', path: '', message, remedy }, ...others];
   }
@@ -101,21 +101,21 @@ export class Control implements ConfigControl {
   apply(asked: ConfigAsked): Promise<Applied> {
     return this.#turns.do(async () => {
       const applied = this.#isStopping ?? (await this.#configStore.apply(asked));
-      this.#tell('operator', applied);
+      this.#report('operator', applied);
       return applied;
     });
   }
 
   /** Reads the file when its turn comes, so one waiting reload is enough for all. */
-  async #heed(): Promise<void> {
+  async #reload(): Promise<void> {
     if (this.#reloadWaits) return;
     this.#reloadWaits = true;
     try {
       await this.#turns.do(async () => {
         this.#reloadWaits = false;
         const applied = this.#isStopping ?? (await this.#configStore.reload());
-        this.#notApplied = applied.kind === 'refused' ? applied : null;
-        this.#tell('signal', applied);
+        this.#reloadRefusal = applied.kind === 'refused' ? applied : null;
+        this.#report('signal', applied);
       });
     } catch (error) {
       this.#options.deps.events.faulted({ where: 'reading the configuration again', error });
@@ -159,10 +159,10 @@ export class Control implements ConfigControl {
   }
 
   async #open(next: NextConfig): Promise<OpenedConfig | ConfigRefused> {
-    const { host, deps } = this.#options;
+    const { runtime, deps } = this.#options;
     if (this.#isStopping !== null) return this.#isStopping;
     try {
-      const opened = await host.open(next.plan);
+      const opened = await runtime.open(next.runningConfig);
       if (opened.kind === 'problem') return rolledBack(opened.message);
       return { kind: 'opened', use: () => this.#use(next, opened), drop: () => opened.drop() };
     } catch (error) {
@@ -171,27 +171,28 @@ export class Control implements ConfigControl {
     }
   }
 
-  #use({ plan: runningConfig, snapshot, found }: NextConfig, opened: OpenedRunningConfig): Applied {
-    const { host, deps, lookup, onUsed } = this.#options;
+  #use({ runningConfig, snapshot, found }: NextConfig, opened: OpenedRunningConfig): Applied {
+    const { runtime, deps, lookup, onUsed } = this.#options;
     try {
       const problem = opened.use();
       if (problem !== null) return rolledBack(problem.message);
     } catch (error) {
       deps.events.faulted({ where: 'taking a configuration into use', error });
-      if (host.plan !== runningConfig) return rolledBack('Something went wrong in svc itself.');
+      if (runtime.runningConfig !== runningConfig)
+        return rolledBack('Something went wrong in svc itself.');
     }
     const before = this.#used;
     this.#used = snapshot;
     lookup.hold(found);
     this.#usedAt = deps.now();
-    this.#notApplied = null;
+    this.#reloadRefusal = null;
     onUsed(runningConfig);
     const changes = describeChanges(before, snapshot, deps.events);
     const { revision, warnings } = snapshot;
     return { kind: 'applied', revision, usedAt: this.#usedAt, changes, warnings };
   }
 
-  #tell(by: 'operator' | 'signal', applied: Applied): void {
+  #report(by: 'operator' | 'signal', applied: Applied): void {
     const { events } = this.#options.deps;
     if (applied.kind === 'applied') events.configTried({ by, result: 'applied', detail: null });
     else events.configTried({ by, result: applied.code, detail: applied.detail });
@@ -223,6 +224,6 @@ function describeChanges(
 /** Leaves out the warnings that the previous configuration had too. */
 function newWarnings(before: ConfigSnapshot, after: ConfigSnapshot): readonly Warning[] {
   const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
-  const told = new Set(before.warnings.map(keyOf));
-  return after.warnings.filter((warning) => !told.has(keyOf(warning)));
+  const known = new Set(before.warnings.map(keyOf));
+  return after.warnings.filter((warning) => !known.has(keyOf(warning)));
 }

@@ -51,12 +51,12 @@ export type SharedDeps = OwnPlace & {
 };
 
 /** How long an answer waits until all instances use the new configuration. */
-const allMs = 5_000;
+const allUseMs = 5_000;
 /** How long to wait for the end of another instance's proposal. */
 const othersMs = 25_000;
 const triesMax = 5;
 
-type Asked = {
+type ConfigRequest = {
   readonly by: 'operator' | 'signal';
   readonly inspect: () => Promise<Inspection>;
   readonly mayAskWith: AskedBy['mayAskWith'];
@@ -72,20 +72,28 @@ export class DatabaseConfigStore implements ConfigStore {
   readonly #own: OwnFile;
   readonly #configWatcher: ConfigWatcher;
   readonly #watchTimer: WatchTimer;
-  #left: Promise<void> | null = null;
+  #leaving: Promise<void> | null = null;
 
   constructor(installer: Installer, deps: SharedDeps) {
     const { configs, peers, n, steady, onBehind } = deps;
     this.#installer = installer;
     this.#deps = deps;
     this.#own = new OwnFile(deps);
-    const tell = (): void => this.#watchTimer.tell();
+    const notify = (): void => this.#watchTimer.notify();
     const own = this.#own;
-    this.#configWatcher = new ConfigWatcher({ installer, own, configs, steady, n, tell, onBehind });
+    this.#configWatcher = new ConfigWatcher({
+      installer,
+      own,
+      configs,
+      steady,
+      n,
+      notify,
+      onBehind,
+    });
     this.#watchTimer = new WatchTimer({
       peers,
       inTurn: (act) => installer.inTurn(act),
-      look: () => this.#look(),
+      update: () => this.#update(),
       isWaiting: () => this.#configWatcher.isHolding || this.#configWatcher.isStuck,
     });
     installer.stop.addEventListener('abort', () => void this.#leave(), { once: true });
@@ -128,10 +136,10 @@ export class DatabaseConfigStore implements ConfigStore {
     await this.#leave();
   }
 
-  async #take(asked: Asked): Promise<Applied> {
+  async #take(inspection: ConfigRequest): Promise<Applied> {
     try {
       for (let tries = 0; tries < triesMax; tries++) {
-        const taken = await this.#try(asked);
+        const taken = await this.#try(inspection);
         if (taken !== 'busy') return taken;
       }
       return notSaved('Others propose a configuration again and again; ask again in a moment.');
@@ -141,14 +149,14 @@ export class DatabaseConfigStore implements ConfigStore {
     }
   }
 
-  async #try({ by, inspect, mayAskWith, revision }: Asked): Promise<Applied | 'busy'> {
-    const unsettled = await this.#settled();
+  async #try({ by, inspect, mayAskWith, revision }: ConfigRequest): Promise<Applied | 'busy'> {
+    const unsettled = await this.#untilSettled();
     if (unsettled !== null) return unsettled;
     const used = this.#installer.used();
     if (revision !== null && revision !== used.revision) return revisionConflict(used.revision);
-    const asked = await inspect();
-    const heldBack = this.#own.heldBack(asked);
-    const next = await this.#installer.prepare(withStorageOf(used, asked), {
+    const inspection = await inspect();
+    const heldBack = this.#own.heldBack(inspection);
+    const next = await this.#installer.prepare(withStorageOf(used, inspection), {
       mayAskWith,
       heldBack,
     });
@@ -161,14 +169,14 @@ export class DatabaseConfigStore implements ConfigStore {
   }
 
   async #propose(
-    by: Asked['by'],
+    by: ConfigRequest['by'],
     { snapshot: { text, revision } }: NextConfig,
     opened: OpenedConfig,
   ): Promise<Applied | 'busy'> {
     let end: ProposedEnd;
     const pause = (): Promise<void> => this.#watchTimer.pause();
-    const tell = (): void => this.#watchTimer.tell();
-    const proposing = { ...this.#deps, stop: this.#installer.stop, tell, pause };
+    const notify = (): void => this.#watchTimer.notify();
+    const proposing = { ...this.#deps, stop: this.#installer.stop, notify, pause };
     try {
       end = await propose(this.#configWatcher.n, { text, revision, by }, proposing);
     } catch (error) {
@@ -176,14 +184,14 @@ export class DatabaseConfigStore implements ConfigStore {
       throw error;
     }
     if (end.kind === 'used') return this.#use(opened, end.n);
-    if (end.kind === 'unknown') this.#configWatcher.hold(end.n, opened);
+    if (end.kind === 'unknown') this.#configWatcher.holdOpen(end.n, opened);
     else await opened.drop();
     switch (end.kind) {
       case 'busy':
       case 'moved':
         return 'busy';
       case 'refused':
-        this.#watchTimer.tell();
+        this.#watchTimer.notify();
         return refusedByInstances(end.refusals);
       case 'closed':
         if (this.#installer.stop.aborted) return rolledBack(stopping);
@@ -201,9 +209,9 @@ export class DatabaseConfigStore implements ConfigStore {
   /** Uses a configuration that the database has accepted. Every instance uses it within seconds. */
   async #use(opened: OpenedConfig, n: number): Promise<Applied> {
     const applied = opened.use();
-    this.#watchTimer.tell();
+    this.#watchTimer.notify();
     if (applied.kind === 'refused') return applied;
-    await this.#configWatcher.took(n).catch(ignoreAway);
+    await this.#configWatcher.tookIntoUse(n).catch(ignoreAway);
     const behind = await this.#untilAllUse();
     return { ...applied, warnings: [...applied.warnings, ...behind] };
   }
@@ -215,7 +223,7 @@ export class DatabaseConfigStore implements ConfigStore {
     for (;;) {
       const seen = await configs.look(null).catch(ignoreAway);
       if (seen === undefined || seen.behind.length === 0) return [];
-      if (steady() - began >= allMs || this.#installer.stop.aborted) {
+      if (steady() - began >= allUseMs || this.#installer.stop.aborted) {
         return seen.behind.map((instance) => {
           const message = `${describeInstance(instance)} has not taken it yet`;
           const remedy = 'It takes it within seconds, or ends; see its log.';
@@ -230,12 +238,12 @@ export class DatabaseConfigStore implements ConfigStore {
    * Waits until no proposal is open and the shared configuration is in use here.
    * @returns null: it is so
    */
-  async #settled(): Promise<ConfigRefused | null> {
+  async #untilSettled(): Promise<ConfigRefused | null> {
     const { steady } = this.#deps;
     const began = steady();
     for (;;) {
       if (this.#installer.stop.aborted) return rolledBack(stopping);
-      const seen = await this.#configWatcher.look();
+      const seen = await this.#configWatcher.update();
       const isSettled = seen.open === null && seen.current === this.#configWatcher.n;
       if (isSettled && !this.#configWatcher.isHolding) return null;
       if (steady() - began > othersMs) {
@@ -252,9 +260,9 @@ export class DatabaseConfigStore implements ConfigStore {
     return withName(refused, { id: configs.instance, host: hostname(), version });
   }
 
-  async #look(): Promise<void> {
+  async #update(): Promise<void> {
     try {
-      await this.#configWatcher.look();
+      await this.#configWatcher.update();
     } catch (error) {
       // The storage reports an absent server, or that this process counts as dead.
       if (error instanceof ConfigsFailed) return;
@@ -267,10 +275,10 @@ export class DatabaseConfigStore implements ConfigStore {
    */
   #leave(): Promise<void> {
     this.#watchTimer.close();
-    this.#left ??= this.#installer.inTurn(async () => {
+    this.#leaving ??= this.#installer.inTurn(async () => {
       await this.#configWatcher.leave().catch(ignoreAway);
     });
-    return this.#left;
+    return this.#leaving;
   }
 }
 
@@ -290,7 +298,7 @@ type Proposing = {
   /** Once aborted, the proposal is withdrawn. */
   readonly stop: AbortSignal;
   /** Makes the other instances look at once. */
-  readonly tell: () => void;
+  readonly notify: () => void;
   /** Resolves after a moment, or earlier when an instance has news. */
   readonly pause: () => Promise<void>;
 };
@@ -313,12 +321,12 @@ const awayMs = 20_000;
 async function propose(
   base: number,
   written: Parameters<SharedConfigs['propose']>[1],
-  { configs, steady, stop, tell, pause }: Proposing,
+  { configs, steady, stop, notify, pause }: Proposing,
 ): Promise<ProposedEnd> {
   const proposed = await configs.propose(base, written);
   if (proposed.kind !== 'proposed') return proposed;
   const { n } = proposed;
-  tell();
+  notify();
   let answeredAt = steady();
   for (;;) {
     try {

@@ -9,16 +9,16 @@ import type { Found } from '../../domain/event.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
 import { later } from '../../lib/clock.ts';
-import type { PlannedModel } from '../running-config.ts';
+import type { RoutedModel } from '../running-config.ts';
 import type { ServiceDeps } from '../service.ts';
 import type { ModelProbe, ModelProbes } from '../../admin/model-probes.ts';
 import { failure, type FailureKind } from '../../domain/failure.ts';
 import type { ModelCheck } from '../../brains/models/model.ts';
 
 /** How long a runtime may take to answer. */
-const lookMs = 5_000;
+const probeMs = 5_000;
 /** How long to wait before probing a runtime again. */
-const lookAgainMs = 30_000;
+const probeAgainMs = 30_000;
 
 type Deps = Pick<ServiceDeps, 'events' | 'steady'>;
 
@@ -34,14 +34,14 @@ export class ModelWatch {
   #replaced = new AbortController();
 
   /** @param over aborts when the service ends */
-  constructor(deps: Deps, over: AbortSignal, againMs = lookAgainMs) {
+  constructor(deps: Deps, over: AbortSignal, againMs = probeAgainMs) {
     this.#deps = deps;
     this.#over = over;
     this.#againMs = againMs;
   }
 
   /** Watches these models from now on, in place of the previous ones. */
-  use(models: readonly PlannedModel[]): void {
+  use(models: readonly RoutedModel[]): void {
     this.#replaced.abort();
     this.#replaced = new AbortController();
     const over = AbortSignal.any([this.#over, this.#replaced.signal]);
@@ -52,25 +52,25 @@ export class ModelWatch {
 }
 
 async function watch(
-  models: readonly PlannedModel[],
+  models: readonly RoutedModel[],
   deps: Deps,
   over: AbortSignal,
   againMs: number,
 ): Promise<void> {
-  const told = new Set<string>();
-  const asked = models.filter(
+  const warned = new Set<string>();
+  const watched = models.filter(
     ({ sensitivity, model }) =>
       model.mayForward && (sensitivity === 'public' || model.locality === 'local'),
   );
   while (!over.aborted) {
-    const seen = await Promise.all(asked.map((one) => look(one, told, deps)));
-    if (over.aborted || tellHealth(seen, deps)) return;
+    const results = await Promise.all(watched.map((one) => look(one, warned, deps)));
+    if (over.aborted || reportHealth(results, deps)) return;
     // `pause` rejects when the signal aborts.
     await pause(againMs, null, { signal: over, ref: false }).catch(() => {});
   }
 }
 
-type Seen = {
+type ProbeResult = {
   readonly model: ModelName;
   readonly provider: string;
   readonly found: Found;
@@ -80,9 +80,9 @@ type Seen = {
  * A provider is well while any of its models is there, since others may answer instead.
  * @returns whether all providers are well
  */
-function tellHealth(seen: readonly Seen[], { events }: Deps): boolean {
+function reportHealth(results: readonly ProbeResult[], { events }: Deps): boolean {
   let isWell = true;
-  for (const ofOne of Map.groupBy(seen, ({ provider }) => provider).values()) {
+  for (const ofOne of Map.groupBy(results, ({ provider }) => provider).values()) {
     const there = ofOne.filter(({ found }) => found === 'there' || found === 'reached');
     for (const one of there.length > 0 ? there : ofOne) events.modelLooked(one);
     isWell &&= there.length > 0;
@@ -91,16 +91,16 @@ function tellHealth(seen: readonly Seen[], { events }: Deps): boolean {
 }
 
 async function look(
-  { brain, sensitivity, config, model }: PlannedModel,
-  told: Set<string>,
+  { brain, sensitivity, config, model }: RoutedModel,
+  warned: Set<string>,
   { events, steady }: Deps,
-): Promise<Seen> {
-  const found = await model.check(sensitivity, later(steady(), lookMs));
-  const why = foundBy(found, sensitivity === 'private');
-  const seen = {
+): Promise<ProbeResult> {
+  const found = await model.check(sensitivity, later(steady(), probeMs));
+  const why = failureOf(found, sensitivity === 'private');
+  const result = {
     model: model.name,
     provider: model.provider,
-    found: why ?? thereBy(found),
+    found: why ?? successOf(found),
   } as const;
   if (found.kind === 'failed' && found.failure.kind === 'far_address') {
     events.warned({
@@ -110,7 +110,7 @@ async function look(
         'on this machine nor in a private network, so it is not asked. Write the base_url of a ' +
         'runtime that is.',
     });
-    return seen;
+    return result;
   }
   if (found.kind === 'reached' && found.runs === 'elsewhere' && sensitivity === 'private') {
     events.warned({
@@ -123,19 +123,19 @@ async function look(
   }
   const kind = found.kind === 'failed' ? found.failure.kind : 'not_found';
   const remedy = remedyForModel(kind, model.name);
-  if ((found.kind === 'reached' && found.hasModel !== false) || remedy === null) return seen;
+  if ((found.kind === 'reached' && found.hasModel !== false) || remedy === null) return result;
   const message = `${model.name} will not answer yet. ${remedy}`;
   const key = `${config.baseUrl} ${message}`;
-  if (!told.has(key)) events.warned({ code: 'model_not_ready', message });
-  told.add(key);
-  return seen;
+  if (!warned.has(key)) events.warned({ code: 'model_not_ready', message });
+  warned.add(key);
+  return result;
 }
 
 // Probes a model of the configuration in use when a person asks. It sends no one's content. The
 // result counts in the provider's health.
 
 /** How long a provider may take to answer. */
-const modelProbesLookMs = 5_000;
+const providerProbeMs = 5_000;
 const atOnceMax = 4;
 
 type ModelProbesDeps = Pick<ServiceDeps, 'events' | 'steady'>;
@@ -144,18 +144,18 @@ type ModelProbesDeps = Pick<ServiceDeps, 'events' | 'steady'>;
  * @param models of the running configuration; a model that the privacy filter drops is never probed
  */
 export function createModelProbes(
-  models: () => readonly PlannedModel[],
+  models: () => readonly RoutedModel[],
   deps: ModelProbesDeps,
 ): ModelProbes {
   let underWay = 0;
   return {
-    async look(name) {
+    async probe(name) {
       const planned = models().find((one) => one.model.name === name && mayAsk(one));
       if (planned === undefined) return { kind: 'none' };
       if (underWay >= atOnceMax) return { kind: 'busy' };
       underWay++;
       try {
-        return { kind: 'looked', look: await lookAt(planned, deps) };
+        return { kind: 'looked', probe: await probeModel(planned, deps) };
       } finally {
         underWay--;
       }
@@ -163,17 +163,17 @@ export function createModelProbes(
   };
 }
 
-const mayAsk = ({ sensitivity, model }: PlannedModel): boolean =>
+const mayAsk = ({ sensitivity, model }: RoutedModel): boolean =>
   sensitivity === 'public' || model.locality === 'local';
 
-async function lookAt(
-  { sensitivity, config, model }: PlannedModel,
+async function probeModel(
+  { sensitivity, config, model }: RoutedModel,
   { events, steady }: ModelProbesDeps,
 ): Promise<ModelProbe> {
-  const check = await model.check(sensitivity, later(steady(), modelProbesLookMs));
-  const found = foundBy(check, sensitivity === 'private');
+  const check = await model.check(sensitivity, later(steady(), providerProbeMs));
+  const found = failureOf(check, sensitivity === 'private');
   const { name, provider } = model;
-  events.modelLooked({ model: name, provider, found: found ?? thereBy(check) });
+  events.modelLooked({ model: name, provider, found: found ?? successOf(check) });
   const failed = found === null ? null : failure(found);
   return {
     model: name,
@@ -185,13 +185,13 @@ async function lookAt(
 }
 
 /** @returns null: nothing prevents an answer */
-function foundBy(check: ModelCheck, isPrivate: boolean): FailureKind | null {
+function failureOf(check: ModelCheck, isPrivate: boolean): FailureKind | null {
   if (check.kind === 'failed') return check.failure.kind;
   if (isPrivate && check.runs === 'elsewhere') return 'left_machine';
   return check.hasModel === false ? 'not_found' : null;
 }
 
 /** The probe result if nothing prevents an answer. */
-function thereBy(check: ModelCheck): 'there' | 'reached' {
+function successOf(check: ModelCheck): 'there' | 'reached' {
   return check.kind === 'reached' && check.hasModel === null ? 'reached' : 'there';
 }

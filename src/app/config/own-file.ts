@@ -53,10 +53,10 @@ export class OwnFile {
     return fieldsByHand(config, this.#config, folder);
   }
 
-  /** @param asked the text as a person wrote it here; null: another instance proposes */
-  heldBack(asked: Inspection | null): AskedBy['heldBack'] {
+  /** @param askedHere the text as a person wrote it here; null: another instance proposes */
+  heldBack(askedHere: Inspection | null): AskedBy['heldBack'] {
     return async (used, next) => {
-      const refused = refusalOfFields(used, next, asked);
+      const refused = refusalOfFields(used, next, askedHere);
       if (refused !== null) return refused;
       const elsewhere = await this.fieldsUnknown(next.config, next.folder);
       return elsewhere.length > 0 ? notInOwnFile(elsewhere, this.path) : null;
@@ -67,7 +67,7 @@ export class OwnFile {
 function refusalOfFields(
   used: ConfigSnapshot,
   { text, config }: NextText,
-  asked: Inspection | null,
+  askedHere: Inspection | null,
 ): ConfigRefused | null {
   const changed = fieldsOfTheProcess(used, { text, storage: used.storage });
   const fields = changed.filter((path) => !isByFlag(path, config));
@@ -76,8 +76,8 @@ function refusalOfFields(
   if (others.length > 0) return restartOfAllRequired(others);
   const ofStorage = fields.filter(isOfStorage);
   // Another instance has checked the storage of its own proposal. Here it means nothing.
-  if (ofStorage.length === 0 || asked === null) return null;
-  const { validation } = asked;
+  if (ofStorage.length === 0 || askedHere === null) return null;
+  const { validation } = askedHere;
   const written = validation.kind === 'valid' ? validation.config.storage : null;
   return isDeepStrictEqual(written, used.config.storage) ? null : ofEachFile(ofStorage);
 }

@@ -33,7 +33,7 @@ export type Warning = ConfigProblem;
 export type NextConfig = {
   readonly kind: 'next';
   readonly snapshot: ConfigSnapshot;
-  readonly plan: RunningConfig;
+  readonly runningConfig: RunningConfig;
   /** The secrets that it runs with. */
   readonly found: FoundSecrets;
 };
@@ -96,10 +96,15 @@ export async function prepareConfig(
   const skills = await readSkills(config.brains);
   if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
   const runningConfig = createRunningConfig(text, config, secrets, deps, skills.texts);
-  const unseen = await warnOfPrivateTurns(config, reader);
-  const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
+  const privateWarnings = await warnOfPrivateTurns(config, reader);
+  const all = [
+    ...problems,
+    ...warnings,
+    ...skills.warnings.map(warningOfSkill),
+    ...privateWarnings,
+  ];
   const snapshot = { text, revision: revisionOf(text), config, storage, warnings: all };
-  return { kind: 'next', snapshot, plan: runningConfig, found };
+  return { kind: 'next', snapshot, runningConfig, found };
 }
 
 type Written = Pick<ConfigSnapshot, 'text' | 'storage'>;

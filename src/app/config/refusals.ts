@@ -9,7 +9,7 @@ const sentencesMax = 10;
 
 const instancesMax = 5;
 
-const stays = 'The configuration before stays in use.';
+const previousStays = 'The configuration before stays in use.';
 
 export const inNoFile = 'This configuration stands in no file.';
 export const inDatabase =
@@ -28,15 +28,15 @@ export function fileChanged(file: string, disk: Disk): ConfigRefused {
 }
 
 function sentenceOfDisk(file: string, disk: Disk): string {
-  const asked = `ask again with ?edited=${disk.revision}`;
+  const askAgain = `ask again with ?edited=${disk.revision}`;
   switch (disk.kind) {
     case 'text':
       return (
         `${file} is not the configuration in use: somebody has edited it. Look at it; send svc a ` +
-        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${asked}.`
+        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${askAgain}.`
       );
     case 'missing':
-      return `Somebody has removed ${file}. To have it written anew, ${asked}.`;
+      return `Somebody has removed ${file}. To have it written anew, ${askAgain}.`;
     case 'unreadable':
       return `${disk.why}, so svc cannot keep what it would replace. Move it away by hand.`;
     default:
@@ -46,19 +46,19 @@ function sentenceOfDisk(file: string, disk: Disk): string {
 
 export function invalid(problems: readonly ConfigProblem[]): ConfigRefused {
   const errors = problems.filter(({ severity }) => severity === 'error');
-  const detail = `${sentencesOf(errors)} ${stays}`;
+  const detail = `${sentencesOf(errors)} ${previousStays}`;
   return { kind: 'refused', code: 'config_invalid', detail, problems };
 }
 
 export function secretMissing(problems: readonly ConfigProblem[]): ConfigRefused {
-  const detail = `${sentencesOf(problems)} ${stays}`;
+  const detail = `${sentencesOf(problems)} ${previousStays}`;
   return { kind: 'refused', code: 'secret_missing', detail, problems };
 }
 
 export function restartRequired(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: this cannot change while svc runs. Write it into the file by hand and ` +
-    `restart svc. ${stays}`;
+    `restart svc. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
@@ -68,7 +68,7 @@ export function restartRequired(fields: readonly string[]): ConfigRefused {
 export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: this cannot change while svc runs. Stop every svc on the database, ` +
-    `run svc config use with a file that says so, and start them again. ${stays}`;
+    `run svc config use with a file that says so, and start them again. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
@@ -76,7 +76,7 @@ export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
 export function ofEachFile(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: every svc takes this from the file of its own machine. Write it ` +
-    `there, on each, and restart svc. ${stays}`;
+    `there, on each, and restart svc. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
@@ -84,12 +84,12 @@ export function ofEachFile(fields: readonly string[]): ConfigRefused {
 export function notInOwnFile(fields: readonly string[], file: string): ConfigRefused {
   const detail =
     `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only, on each machine. ` +
-    `Write it into ${file} too, and ask again. ${stays}`;
+    `Write it into ${file} too, and ask again. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
 export function onlyByHand(fields: readonly string[]): ConfigRefused {
-  const detail = `${sentenceByHand(fields)} ${stays}`;
+  const detail = `${sentenceByHand(fields)} ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
@@ -117,16 +117,16 @@ export function isOfProgram(field: string): boolean {
 export function wouldLockOut(): ConfigRefused {
   const detail =
     'Under the host name that you ask by, you could not ask again: keep it in ' +
-    `observability.allowed_hosts, or ask by 127.0.0.1. ${stays}`;
+    `observability.allowed_hosts, or ask by 127.0.0.1. ${previousStays}`;
   return { kind: 'refused', code: 'would_lock_out', detail };
 }
 
 export function notSaved(why: string): ConfigRefused {
-  return { kind: 'refused', code: 'not_saved', detail: `${why} ${stays}` };
+  return { kind: 'refused', code: 'not_saved', detail: `${why} ${previousStays}` };
 }
 
 export function rolledBack(why: string): ConfigRefused {
-  return { kind: 'refused', code: 'rolled_back', detail: `${ended(why)} ${stays}` };
+  return { kind: 'refused', code: 'rolled_back', detail: `${asSentence(why)} ${previousStays}` };
 }
 
 /** Refuses a configuration that other instances cannot use. */
@@ -135,9 +135,9 @@ export function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefus
     const { id, host, version } = instance;
     return { instance: id, host, version, reason, detail };
   });
-  const told = all.slice(0, instancesMax).map(describeRefusal);
-  if (all.length > instancesMax) told.push(`So did ${all.length - instancesMax} more.`);
-  const detail = `${told.join(' ')} ${stays}`;
+  const sentences = all.slice(0, instancesMax).map(describeRefusal);
+  if (all.length > instancesMax) sentences.push(`So did ${all.length - instancesMax} more.`);
+  const detail = `${sentences.join(' ')} ${previousStays}`;
   return { kind: 'refused', code: 'config_refused_by_instance', detail, refusals };
 }
 
@@ -156,7 +156,9 @@ export function withName(refused: ConfigRefused, self: NamedInstance): ConfigRef
 export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
   return {
     code,
-    detail: detail.endsWith(` ${stays}`) ? detail.slice(0, -stays.length - 1) : detail,
+    detail: detail.endsWith(` ${previousStays}`)
+      ? detail.slice(0, -previousStays.length - 1)
+      : detail,
   };
 }
 
@@ -168,16 +170,16 @@ export function describeInstance({ id, host, version }: NamedInstance): string {
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Ends a sentence, so that another can follow. */
-function ended(why: string): string {
+function asSentence(why: string): string {
   return /[.!?]$/.test(why) ? why : `${why}.`;
 }
 
 /** The refusal's `problems` has all of them, and `svc config check` prints them. */
 function sentencesOf(problems: readonly ConfigProblem[]): string {
   const more = problems.length - sentencesMax;
-  const told = problems.slice(0, sentencesMax).map(sentenceOf);
-  if (more > 0) told.push(`There are ${more} more: svc config check tells them.`);
-  return told.join(' ');
+  const sentences = problems.slice(0, sentencesMax).map(sentenceOf);
+  if (more > 0) sentences.push(`There are ${more} more: svc config check tells them.`);
+  return sentences.join(' ');
 }
 
 function sentenceOf({ path, line, column, message, remedy }: ConfigProblem): string {

@@ -28,7 +28,7 @@ function start(parts: Partial<Parts> = {}) {
     config: () => configOf('BOT', 'ADMIN'),
     lookup: parts.lookup ?? fakeLookup({ BOT: 'environment', ADMIN: 'file' }, 1),
     keychain,
-    looks: keychain,
+    prober: keychain,
     store: 'secret_service',
     explain: explained,
     steady: () => clock.ms as SteadyTime,

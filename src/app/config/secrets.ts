@@ -35,7 +35,7 @@ export type SecretSettings = {
    * The same keychain, for probes. They open no prompt, and do not wait for a change with an open
    * one.
    */
-  readonly looks: Pick<Keychain, 'state' | 'holds'>;
+  readonly prober: Pick<Keychain, 'state' | 'holds'>;
   readonly store: StoreKind;
   /** Explains a state and its remedy. */
   readonly explain: (state: KeychainFault['state']) => Pick<KeychainFault, 'message' | 'remedy'>;
@@ -55,18 +55,18 @@ export function createSecretControl(settings: SecretSettings): SecretControl {
 }
 
 /** The keychain's own list: names with times in milliseconds since 1970. */
-type Stored = { readonly names: ReadonlyMap<string, number>; readonly fault: Told | null };
-type Told = Omit<KeychainFault, 'kind'>;
+type Stored = { readonly names: ReadonlyMap<string, number>; readonly fault: StoreFault | null };
+type StoreFault = Omit<KeychainFault, 'kind'>;
 
 /** `gone`: names in that list whose secrets are no longer in the keychain. */
-type Seen = { readonly state: KeychainState; readonly gone: ReadonlySet<string> };
+type KeychainProbe = { readonly state: KeychainState; readonly gone: ReadonlySet<string> };
 
 class KeychainControl implements SecretControl {
   readonly #settings: SecretSettings;
   readonly #changes = new OneAtATime();
   #changing = 0;
-  #seen: (Seen & { readonly at: SteadyTime }) | null = null;
-  #looking: Promise<Seen> | null = null;
+  #lastProbe: (KeychainProbe & { readonly at: SteadyTime }) | null = null;
+  #probing: Promise<KeychainProbe> | null = null;
   /** Names set since the last probe began, which it may have missed. */
   readonly #setSince = new Set<string>();
 
@@ -76,23 +76,27 @@ class KeychainControl implements SecretControl {
 
   async list(): Promise<SecretList> {
     const stored = await this.#stored();
-    const seen = await this.#see([...stored.names.keys()]);
-    const there = new Map(
-      [...stored.names].filter(([name]) => !seen.gone.has(name) || this.#setSince.has(name)),
+    const probe = await this.#probe([...stored.names.keys()]);
+    const stillStored = new Map(
+      [...stored.names].filter(([name]) => !probe.gone.has(name) || this.#setSince.has(name)),
     );
     const used = namedSecrets(this.#settings.config());
-    const names = new Set<string>([...used.map(({ name }) => name), ...there.keys()]);
+    const names = new Set<string>([...used.map(({ name }) => name), ...stillStored.keys()]);
     const usedAt = new Map<string, readonly string[]>(used.map((one) => [one.name, one.usedAt]));
-    const found = await this.#look([...names], there);
+    const found = await this.#presencesOf([...names], stillStored);
     const rows = found.map((row) => {
       const places = usedAt.get(row.name) ?? [];
-      return { ...row, usedAt: places, restart: this.#isNewer(row, there, places.length > 0) };
+      return {
+        ...row,
+        usedAt: places,
+        restart: this.#isNewer(row, stillStored, places.length > 0),
+      };
     });
-    return { rows, store: this.#storeOf(seen.state, stored.fault) };
+    return { rows, store: this.#storeOf(probe.state, stored.fault) };
   }
 
   async presence(names: readonly string[]): Promise<readonly SecretPresence[]> {
-    return this.#look(names, (await this.#stored()).names);
+    return this.#presencesOf(names, (await this.#stored()).names);
   }
 
   set(name: string, value: string, left: AbortSignal): Promise<SecretChange> {
@@ -123,7 +127,7 @@ class KeychainControl implements SecretControl {
         if (left.aborted) return { kind: 'busy' };
         const done = await act();
         // The change may have changed the keychain's state.
-        if (done.kind !== 'full') this.#seen = null;
+        if (done.kind !== 'full') this.#lastProbe = null;
         if (done.kind === 'absent') return { kind: 'not_found' };
         if (done.kind !== 'fault') return done;
         const { state, message, remedy } = done;
@@ -139,7 +143,7 @@ class KeychainControl implements SecretControl {
   }
 
   /** Held secrets are listed with their source. For others it looks as the lookup would. */
-  async #look(
+  async #presencesOf(
     names: readonly string[],
     kept: ReadonlyMap<string, number>,
   ): Promise<readonly SecretPresence[]> {
@@ -189,30 +193,31 @@ class KeychainControl implements SecretControl {
   }
 
   /** Shares one probe among all callers that ask during it. */
-  #see(names: readonly string[]): Promise<Seen> {
-    const seen = this.#seen;
-    if (seen !== null && this.#settings.steady() - seen.at < stateMs) return Promise.resolve(seen);
-    this.#looking ??= this.#lookAtKeychain(names).finally(() => (this.#looking = null));
-    return this.#looking;
+  #probe(names: readonly string[]): Promise<KeychainProbe> {
+    const probe = this.#lastProbe;
+    if (probe !== null && this.#settings.steady() - probe.at < stateMs)
+      return Promise.resolve(probe);
+    this.#probing ??= this.#probeKeychain(names).finally(() => (this.#probing = null));
+    return this.#probing;
   }
 
-  async #lookAtKeychain(names: readonly string[]): Promise<Seen> {
-    const { looks, steady } = this.#settings;
+  async #probeKeychain(names: readonly string[]): Promise<KeychainProbe> {
+    const { prober, steady } = this.#settings;
     this.#setSince.clear();
-    let seen: Seen = { state: 'unavailable', gone: new Set() };
+    let probe: KeychainProbe = { state: 'unavailable', gone: new Set() };
     try {
-      seen = { ...seen, state: await looks.state() };
-      const tells = seen.state === 'ready' || seen.state === 'locked';
-      const held = tells && names.length > 0 ? await looks.holds(names) : null;
-      if (held?.kind === 'held') seen = { ...seen, gone: new Set(names).difference(held.names) };
+      probe = { ...probe, state: await prober.state() };
+      const canList = probe.state === 'ready' || probe.state === 'locked';
+      const held = canList && names.length > 0 ? await prober.holds(names) : null;
+      if (held?.kind === 'held') probe = { ...probe, gone: new Set(names).difference(held.names) };
     } catch {
       this.#faulted('the state of the keychain');
     }
-    this.#seen = { ...seen, at: steady() };
-    return seen;
+    this.#lastProbe = { ...probe, at: steady() };
+    return probe;
   }
 
-  #storeOf(state: KeychainState, fault: Told | null): SecretStore {
+  #storeOf(state: KeychainState, fault: StoreFault | null): SecretStore {
     const { store: kind } = this.#settings;
     if (state !== 'ready') return { kind, state, ...this.#explain(state) };
     if (fault === null) return { kind, state, message: null, remedy: null };

@@ -29,7 +29,7 @@ export type ConfigWatcherDeps = {
   /** The number of the configuration in use here. */
   readonly n: number;
   /** Makes the other instances look at once. */
-  readonly tell: () => void;
+  readonly notify: () => void;
   /**
    * Called when this instance must end.
    * @param why a sentence
@@ -58,7 +58,7 @@ export class ConfigWatcher {
   readonly #deps: ConfigWatcherDeps;
   #n: number;
   /** The number that the others know to be in use here; null: none. */
-  #told: number | null = null;
+  #reported: number | null = null;
   #vote: Vote | null = null;
   #stuck: Stuck | null = null;
   #behind: readonly NamedInstance[] = [];
@@ -97,42 +97,42 @@ export class ConfigWatcher {
   }
 
   /** @throws ConfigsFailed */
-  async look(): Promise<ConfigsSeen> {
+  async update(): Promise<ConfigsSeen> {
     const { configs } = this.#deps;
-    await this.#tellUse();
+    await this.#reportUse();
     const seen = await configs.look(this.#vote?.proposal ?? null);
     if (seen.end !== null) await this.#endVote(seen.end.kind === 'used' ? seen.end.n : null);
     if (seen.current > this.#n) await this.#catchUp();
     if (seen.open !== null) await this.#answer(seen.open);
     this.#behind = seen.ageMs > othersMs ? seen.behind : [];
-    await this.#tellUse();
+    await this.#reportUse();
     return seen;
   }
 
   /** Keeps open a configuration that was proposed here and whose end is unknown. */
-  hold(proposal: number, opened: OpenedConfig): void {
+  holdOpen(proposal: number, opened: OpenedConfig): void {
     this.#vote = { proposal, refusal: null, opened, isSent: true };
   }
 
   /** Records that this configuration is in use here. */
-  async took(n: number): Promise<void> {
+  async tookIntoUse(n: number): Promise<void> {
     this.#n = n;
     this.#stuck = null;
-    await this.#tellUse();
+    await this.#reportUse();
   }
 
   /** Ends the votes of this instance. */
   async leave(): Promise<void> {
     await this.#vote?.opened?.drop();
     this.#vote = null;
-    this.#told = this.#n;
+    this.#reported = this.#n;
     await this.#deps.configs.uses(null);
   }
 
-  async #tellUse(): Promise<void> {
-    if (this.#told === this.#n) return;
+  async #reportUse(): Promise<void> {
+    if (this.#reported === this.#n) return;
     await this.#deps.configs.uses(this.#n);
-    this.#told = this.#n;
+    this.#reported = this.#n;
   }
 
   /** @param n the number under which it is in use; null: it is not in use */
@@ -142,7 +142,7 @@ export class ConfigWatcher {
     if (n === null || vote?.opened == null) return vote?.opened?.drop();
     if (vote.opened.use().kind === 'refused') return;
     this.#n = n;
-    this.#sayFollowed();
+    this.#logFollowed();
   }
 
   async #catchUp(): Promise<void> {
@@ -155,7 +155,7 @@ export class ConfigWatcher {
     if (applied.kind === 'refused') return this.#isBehind(applied);
     this.#n = current.n;
     this.#stuck = null;
-    this.#sayFollowed();
+    this.#logFollowed();
   }
 
   #isBehind(refused: ConfigRefused): void {
@@ -172,7 +172,7 @@ export class ConfigWatcher {
   }
 
   async #answer(open: OpenProposal): Promise<void> {
-    const { configs, tell } = this.#deps;
+    const { configs, notify } = this.#deps;
     const isHeld = this.#vote?.proposal === open.n;
     if (open.by.id === configs.instance) {
       // This instance lost the answer to its own proposal, and nobody waits for its end.
@@ -187,7 +187,7 @@ export class ConfigWatcher {
     if (vote === null || vote.isSent) return;
     await configs.vote(vote.proposal, vote.refusal);
     vote.isSent = true;
-    tell();
+    notify();
   }
 
   async #judge({ n, by }: OpenProposal): Promise<Vote | null> {
@@ -211,7 +211,7 @@ export class ConfigWatcher {
     return installer.prepare(inspection, { mayAskWith: () => true, heldBack: own.heldBack(null) });
   }
 
-  #sayFollowed(): void {
+  #logFollowed(): void {
     const { installer } = this.#deps;
     const { revision } = installer.used();
     const message = `Revision ${revision} is in use now, as another svc was asked to.`;
@@ -226,22 +226,22 @@ export class ConfigWatcher {
 type WatchTimerDeps = {
   readonly peers: Pick<Peers, 'on' | 'tell'>;
   readonly inTurn: (act: () => Promise<void>) => Promise<void>;
-  readonly look: () => Promise<void>;
+  readonly update: () => Promise<void>;
   /** Whether the instance waits for news. */
   readonly isWaiting: () => boolean;
 };
 
 /** The topic on the broadcast log: look at the configuration. */
-const kind = 'config';
+const topic = 'config';
 /** The intervals without news: when nothing and when something is awaited. */
-const lookMs = 3_000;
+const updateMs = 3_000;
 const waitingMs = 500;
 /** The same for a caller that waits inside a turn. */
 const pauseMs = 200;
 
 export class WatchTimer {
   readonly #deps: WatchTimerDeps;
-  readonly #unhear: () => void;
+  readonly #unsubscribe: () => void;
   #timer: NodeJS.Timeout | null = null;
   #waits = false;
   #closed = false;
@@ -249,13 +249,13 @@ export class WatchTimer {
 
   constructor(deps: WatchTimerDeps) {
     this.#deps = deps;
-    this.#unhear = deps.peers.on(kind, () => this.#heard());
-    this.#heard();
+    this.#unsubscribe = deps.peers.on(topic, () => this.#updateSoon());
+    this.#updateSoon();
   }
 
   /** Makes all instances look at once. */
-  tell(): void {
-    void this.#deps.peers.tell(kind, '');
+  notify(): void {
+    void this.#deps.peers.tell(topic, '');
   }
 
   /** Resolves after a moment, or earlier when another instance publishes. */
@@ -272,26 +272,26 @@ export class WatchTimer {
   /** Ends the looks. A caller in `pause` continues. */
   close(): void {
     this.#closed = true;
-    this.#unhear();
+    this.#unsubscribe();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#wake();
   }
 
-  #heard(): void {
+  #updateSoon(): void {
     this.#wake();
     if (this.#waits || this.#closed) return;
     this.#waits = true;
-    const { inTurn, look } = this.#deps;
+    const { inTurn, update } = this.#deps;
     void inTurn(async () => {
       this.#waits = false;
-      if (!this.#closed) await look();
+      if (!this.#closed) await update();
     }).finally(() => this.#schedule());
   }
 
   #schedule(): void {
     if (this.#closed) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const ms = this.#deps.isWaiting() ? waitingMs : lookMs;
-    this.#timer = setTimeout(() => this.#heard(), ms).unref();
+    const ms = this.#deps.isWaiting() ? waitingMs : updateMs;
+    this.#timer = setTimeout(() => this.#updateSoon(), ms).unref();
   }
 }

@@ -98,32 +98,32 @@ function lineOfContext(
   given: number | null,
 ): PreflightLine {
   if (given !== null && most !== null && most < given) {
-    const message = `was made for ${grouped(most)} tokens, and context_tokens is ${grouped(given)}`;
+    const message = `was made for ${digits(most)} tokens, and context_tokens is ${digits(given)}`;
     return warning(subject, message, `Write "context_tokens": ${most}, which is all it gets.`);
   }
   if (given !== null) {
-    const message = `gets ${grouped(given)} tokens, as context_tokens says`;
+    const message = `gets ${digits(given)} tokens, as context_tokens says`;
     if (loaded === null || loaded === given) return ok(subject, message);
-    const now = `it is loaded with ${grouped(loaded)} now, and the next message loads it again`;
+    const now = `it is loaded with ${digits(loaded)} now, and the next message loads it again`;
     return ok(subject, `${message}; ${now}`);
   }
-  const upTo = most === null ? '' : `, up to ${grouped(most)}`;
+  const upTo = most === null ? '' : `, up to ${digits(most)}`;
   const hint = `svc leaves out history beyond that; context_tokens sets another number${upTo}`;
   return ok(subject, `${describeContext(isLoaded, loaded, set)}; ${hint}`);
 }
 
 /** The default is from docs/context-length.mdx of github.com/ollama/ollama. */
 function describeContext(isLoaded: boolean, loaded: number | null, set: number | null): string {
-  if (loaded !== null) return `is loaded with ${grouped(loaded)} tokens`;
+  if (loaded !== null) return `is loaded with ${digits(loaded)} tokens`;
   if (isLoaded) return 'is loaded, and its runtime does not say with how many tokens';
-  if (set !== null) return `is not loaded; its model file sets num_ctx ${grouped(set)}`;
+  if (set !== null) return `is not loaded; its model file sets num_ctx ${digits(set)}`;
   return (
     'is not loaded, so its context is not known: Ollama takes OLLAMA_CONTEXT_LENGTH, or 4,096 ' +
     'tokens below 24 GiB of video memory'
   );
 }
 
-const grouped = (tokens: number): string => tokens.toLocaleString('en-US');
+const digits = (tokens: number): string => tokens.toLocaleString('en-US');
 
 const anyRemedy = 'Check base_url and the way to the network.';
 

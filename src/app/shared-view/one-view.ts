@@ -3,7 +3,7 @@
  * them.
  */
 import { hostname } from 'node:os';
-import type { InstancesPort, Place, Seen } from '../../admin/instances/instances.ts';
+import type { InstancesPort, Place, LastReports } from '../../admin/instances/instances.ts';
 import { describeReport, type Report } from '../../admin/instances/report.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
@@ -34,20 +34,20 @@ export function openOneView(
   const opened = new DisposableStack();
   const place = (): Place => ({ host: hostname(), admin: admin() });
   const reportNow = (): string => describeReport(report(place()));
-  const unheard = (error: unknown): void => {
+  const onUnheard = (error: unknown): void => {
     const why = error instanceof Error ? error.message : String(error);
     const message =
       'The other instances do not hear how this one is, and show it as late; it goes on trying. ' +
       `The database server: ${why}`;
     events.warned({ code: 'view_unshared', message });
   };
-  const told = { peers, view, steady, unheard, report: reportNow };
-  const reports = opened.use(new ReportExchange(told, times));
+  const reportDeps = { peers, view, steady, onUnheard, report: reportNow };
+  const reports = opened.use(new ReportExchange(reportDeps, times));
   opened.use(new LiveEventExchange({ peers, view, frames: events.frames, now, steady }, times));
   return {
     own: peers.id,
     place,
-    seen: () => reports.seen(),
+    reports: () => reports.seen(),
     [Symbol.dispose]: () => opened.dispose(),
   };
 }
@@ -64,20 +64,20 @@ export function openOneView(
  * of the lease are lost. That is reported as `dropped`.
  */
 type LiveEventTimes = {
-  readonly lotMs: number;
+  readonly batchMs: number;
   /** How long a lease holds. It is published three times in that time. */
   readonly leaseMs: number;
   /** How long to read batches after the last listener has left. */
   readonly graceMs: number;
 };
 
-const liveEventTimes: LiveEventTimes = { lotMs: 250, leaseMs: 12_000, graceMs: 10_000 };
+const liveEventTimes: LiveEventTimes = { batchMs: 250, leaseMs: 12_000, graceMs: 10_000 };
 
 /** How many live events an instance may send in a second. */
 export const liveEventsMax = 200;
 
 /** The topic of the lease; its message is the number of the instance with listeners. */
-const listening = 'frames_listened';
+const leaseTopic = 'frames_listened';
 
 type Deps = Clock & {
   readonly peers: Peers;
@@ -87,17 +87,17 @@ type Deps = Clock & {
 
 export class LiveEventExchange implements Disposable {
   readonly #sender: LiveEventSender;
-  readonly #hearer: LiveEventHearer;
+  readonly #receiver: LiveEventReceiver;
   readonly #unsubscribe: () => void;
 
   constructor(deps: Deps, times: Partial<LiveEventTimes> = {}) {
     const all = { ...liveEventTimes, ...times };
     const sender = new LiveEventSender(deps, all);
     this.#sender = sender;
-    this.#hearer = new LiveEventHearer(deps, all);
+    this.#receiver = new LiveEventReceiver(deps, all);
     const { id } = deps.peers;
     deps.frames.name(() => (deps.peers.share() > 1 ? id : null));
-    this.#unsubscribe = deps.peers.on(listening, (who) => {
+    this.#unsubscribe = deps.peers.on(leaseTopic, (who) => {
       if (who !== String(id)) sender.lease();
     });
   }
@@ -106,7 +106,7 @@ export class LiveEventExchange implements Disposable {
   [Symbol.dispose](): void {
     this.#unsubscribe();
     this.#sender.end();
-    this.#hearer.end();
+    this.#receiver.end();
   }
 }
 
@@ -122,7 +122,7 @@ class LiveEventSender {
   #n = 0;
   #timer: NodeJS.Timeout | null = null;
   #endOwn: (() => void) | null = null;
-  #isTelling = false;
+  #isSending = false;
 
   constructor(deps: Deps, times: LiveEventTimes) {
     this.#deps = deps;
@@ -133,7 +133,7 @@ class LiveEventSender {
     const { steady, frames: liveEvents } = this.#deps;
     this.#until = later(steady(), this.#times.leaseMs);
     this.#endOwn ??= liveEvents.onOwn((liveEvent) => this.#take(liveEvent));
-    this.#timer ??= setInterval(() => this.#tick(), this.#times.lotMs).unref();
+    this.#timer ??= setInterval(() => this.#tick(), this.#times.batchMs).unref();
   }
 
   end(): void {
@@ -153,18 +153,18 @@ class LiveEventSender {
 
   #tick(): void {
     if (this.#until === null || this.#deps.steady() > this.#until) return this.end();
-    if (this.#isTelling) return;
-    const most = (liveEventsMax * this.#times.lotMs) / 1_000;
+    if (this.#isSending) return;
+    const most = (liveEventsMax * this.#times.batchMs) / 1_000;
     const [liveEvents, leftOut] = [this.#liveEvents, this.#leftOut];
     this.#allowed = Math.min(liveEventsMax, this.#allowed - liveEvents.length + most);
     if (liveEvents.length + leftOut === 0) return;
     this.#liveEvents = [];
     this.#leftOut = 0;
-    void this.#tell(liveEvents, leftOut);
+    void this.#send(liveEvents, leftOut);
   }
 
   /** A batch that could not be sent leaves a gap in the numbers. */
-  async #tell(liveEvents: readonly LiveEvent[], leftOut: number): Promise<void> {
+  async #send(liveEvents: readonly LiveEvent[], leftOut: number): Promise<void> {
     const { peers, view } = this.#deps;
     const liveEventBatch = {
       instance: peers.id,
@@ -172,36 +172,39 @@ class LiveEventSender {
       leftOut,
       frames: JSON.stringify(liveEvents),
     };
-    this.#isTelling = true;
+    this.#isSending = true;
     await view.tell(liveEventBatch).catch(() => {});
-    this.#isTelling = false;
+    this.#isSending = false;
   }
 }
 
 /** Receives the live events of the others while a client listens here. */
-class LiveEventHearer {
+class LiveEventReceiver {
   readonly #deps: Deps;
   readonly #times: LiveEventTimes;
   readonly #unsubscribes: readonly (() => void)[];
   #lease: NodeJS.Timeout | null = null;
   #pace: NodeJS.Timeout | null = null;
   #grace: NodeJS.Timeout | null = null;
-  #isHearing = false;
+  #isReading = false;
   /** The last batch received from each instance; null: the start is not known yet. */
-  #heard: Map<number, number> | null = null;
+  #lastBatches: Map<number, number> | null = null;
   /** The instances that know of the lease. */
-  #knowing: ReadonlySet<number> = new Set();
+  #informed: ReadonlySet<number> = new Set();
   /**
    * Instances have learnt of the lease, and the loss of their earlier events is not reported yet.
    */
-  #isUntold = false;
+  #isLossUnreported = false;
 
   constructor(deps: Deps, times: LiveEventTimes) {
     this.#deps = deps;
     this.#times = times;
     const { frames: liveEvents, peers } = deps;
-    const look = (): void => (liveEvents.isListened ? this.#begin() : this.#leave());
-    this.#unsubscribes = [liveEvents.onListened(look), peers.onChange(() => this.#othersChanged())];
+    const update = (): void => (liveEvents.isListened ? this.#begin() : this.#leave());
+    this.#unsubscribes = [
+      liveEvents.onListened(update),
+      peers.onChange(() => this.#othersChanged()),
+    ];
     if (liveEvents.isListened) this.#begin();
   }
 
@@ -219,9 +222,9 @@ class LiveEventHearer {
     if (this.#grace !== null) clearTimeout(this.#grace);
     this.#grace = null;
     if (this.#lease !== null) return;
-    this.#lease = setInterval(() => void this.#tellLease(), this.#times.leaseMs / 3).unref();
-    this.#pace = setInterval(() => this.#tick(), this.#times.lotMs).unref();
-    void this.#tellLease();
+    this.#lease = setInterval(() => void this.#publishLease(), this.#times.leaseMs / 3).unref();
+    this.#pace = setInterval(() => this.#tick(), this.#times.batchMs).unref();
+    void this.#publishLease();
   }
 
   #leave(): void {
@@ -233,74 +236,74 @@ class LiveEventHearer {
       if (timer !== null) clearTimeout(timer);
     }
     this.#lease = this.#pace = this.#grace = null;
-    this.#heard = null;
-    this.#knowing = new Set();
-    this.#isUntold = false;
+    this.#lastBatches = null;
+    this.#informed = new Set();
+    this.#isLossUnreported = false;
   }
 
-  async #tellLease(): Promise<void> {
+  async #publishLease(): Promise<void> {
     const others = this.#others;
     if (others.length === 0) return;
     const { peers } = this.#deps;
-    await peers.tell(listening, String(peers.id));
+    await peers.tell(leaseTopic, String(peers.id));
     if (this.#lease === null) return;
-    if (others.some((id) => !this.#knowing.has(id))) this.#isUntold = true;
-    this.#knowing = new Set(others);
+    if (others.some((id) => !this.#informed.has(id))) this.#isLossUnreported = true;
+    this.#informed = new Set(others);
   }
 
   #othersChanged(): void {
-    if (this.#lease !== null && this.#others.some((id) => !this.#knowing.has(id))) {
-      void this.#tellLease();
+    if (this.#lease !== null && this.#others.some((id) => !this.#informed.has(id))) {
+      void this.#publishLease();
     }
   }
 
   /** @param instance that the lost events belong to; null: any */
-  #missed(count: number | null, instance: number | null): void {
+  #reportLost(count: number | null, instance: number | null): void {
     const { frames: liveEvents, now } = this.#deps;
     liveEvents.hear({ kind: 'dropped', at: now(), count, instance });
   }
 
   #tick(): void {
-    if (this.#isHearing || this.#others.length === 0) return;
-    this.#isHearing = true;
-    void this.#hear()
+    if (this.#isReading || this.#others.length === 0) return;
+    this.#isReading = true;
+    void this.#readBatches()
       .catch(() => {})
-      .finally(() => (this.#isHearing = false));
+      .finally(() => (this.#isReading = false));
   }
 
-  async #hear(): Promise<void> {
+  async #readBatches(): Promise<void> {
     const { view } = this.#deps;
-    const heard = this.#heard ?? new Map(await view.newest());
+    const lastBatches = this.#lastBatches ?? new Map(await view.newest());
     if (this.#lease === null) return;
-    this.#heard = heard;
-    if (this.#isUntold) this.#missed(null, null);
-    this.#isUntold = false;
+    this.#lastBatches = lastBatches;
+    if (this.#isLossUnreported) this.#reportLost(null, null);
+    this.#isLossUnreported = false;
     for (const liveEventBatch of await view.hear(
-      new Map(this.#others.map((id) => [id, heard.get(id) ?? 0])),
+      new Map(this.#others.map((id) => [id, lastBatches.get(id) ?? 0])),
     )) {
-      if (this.#heard !== heard) return;
-      const known = heard.get(liveEventBatch.instance);
+      if (this.#lastBatches !== lastBatches) return;
+      const known = lastBatches.get(liveEventBatch.instance);
       if (known !== undefined && liveEventBatch.n > known + 1)
-        this.#missed(null, liveEventBatch.instance);
-      heard.set(liveEventBatch.instance, liveEventBatch.n);
+        this.#reportLost(null, liveEventBatch.instance);
+      lastBatches.set(liveEventBatch.instance, liveEventBatch.n);
       this.#take(liveEventBatch);
     }
   }
 
-  #take({ instance, frames: told, leftOut }: LiveEventBatch): void {
+  #take({ instance, frames: json, leftOut }: LiveEventBatch): void {
     const { frames: liveEvents } = this.#deps;
-    for (const one of JSON.parse(told) as readonly unknown[]) {
-      const liveEvent = frameOf(one);
+    for (const one of JSON.parse(json) as readonly unknown[]) {
+      const liveEvent = liveEventOf(one);
       if (liveEvent !== null) liveEvents.hear({ ...liveEvent, instance });
     }
-    if (leftOut > 0) this.#missed(leftOut, instance);
+    if (leftOut > 0) this.#reportLost(leftOut, instance);
   }
 }
 
 /** @returns null: an event of a kind that only a newer svc knows */
-function frameOf(told: unknown): LiveEvent | null {
+function liveEventOf(received: unknown): LiveEvent | null {
   try {
-    const liveEvent = read(liveEventSchema, told);
+    const liveEvent = read(liveEventSchema, received);
     return liveEvent.kind === 'dropped' ? null : liveEvent;
   } catch (error) {
     if (error instanceof Misshapen) return null;
@@ -315,7 +318,7 @@ function frameOf(told: unknown): LiveEvent | null {
  */
 export type ReportTimes = {
   /** How often this instance publishes a changed report. */
-  readonly tellMs: number;
+  readonly publishMs: number;
   /** How often it publishes an unchanged report. */
   readonly againMs: number;
   readonly sweepMs: number;
@@ -326,7 +329,7 @@ export type ReportTimes = {
 };
 
 const reportTimes: ReportTimes = {
-  tellMs: 1_000,
+  publishMs: 1_000,
   againMs: 3_000,
   sweepMs: 10_000,
   waitMs: 500,
@@ -343,10 +346,10 @@ type ReportDeps = {
    * Called when the others do not receive this instance's reports; then once more only after a
    * success.
    */
-  readonly unheard: (error: unknown) => void;
+  readonly onUnheard: (error: unknown) => void;
 };
 
-/** After this many failures in a row, `unheard` is called. */
+/** After this many failures in a row, `onUnheard` is called. */
 const failuresMax = 3;
 
 const nothing: Looked & { readonly at: SteadyTime | null } = { reports: [], rows: [], at: null };
@@ -355,34 +358,34 @@ export class ReportExchange implements Disposable {
   readonly #deps: ReportDeps;
   readonly #times: ReportTimes;
   readonly #timer: NodeJS.Timeout;
-  #told: { readonly report: string; readonly at: SteadyTime } | null = null;
-  #isTelling = false;
+  #published: { readonly report: string; readonly at: SteadyTime } | null = null;
+  #isPublishing = false;
   #failures = 0;
   /** false: there may be reports of instances that have ended. */
   #isSwept = true;
   #sweptAt: SteadyTime | null = null;
   #last: Looked & { readonly at: SteadyTime | null } = nothing;
   #freshUntil = -Infinity;
-  #looking: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
+  #reading: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
 
   constructor(deps: ReportDeps, times: Partial<ReportTimes> = {}) {
     this.#deps = deps;
     this.#times = { ...reportTimes, ...times };
-    this.#timer = setInterval(() => void this.#tick(), this.#times.tellMs).unref();
+    this.#timer = setInterval(() => void this.#tick(), this.#times.publishMs).unref();
   }
 
   /** Never rejects. */
-  async seen(): Promise<Seen> {
+  async seen(): Promise<LastReports> {
     const { peers, steady } = this.#deps;
     if (peers.instances().length === 0) return { living: [], rows: null, rowsAgeMs: 0 };
-    await this.#look();
+    await this.#refresh();
     const { reports, rows, at } = this.#last;
     const sinceMs = at === null ? 0 : steady() - at;
-    const told = new Map(reports.map((one) => [one.instance, one]));
+    const byInstance = new Map(reports.map((one) => [one.instance, one]));
     const living = peers.instances().map(({ id, version, beganAt, posts }) => {
-      const one = told.get(id);
+      const one = byInstance.get(id);
       const known = one && { ageMs: one.ageMs + sinceMs, report: one.report };
-      return { id, version, beganAt, posts, told: known ?? null };
+      return { id, version, beganAt, posts, lastReport: known ?? null };
     });
     return { living, rows: at === null ? null : rows, rowsAgeMs: sinceMs };
   }
@@ -394,27 +397,28 @@ export class ReportExchange implements Disposable {
 
   async #tick(): Promise<void> {
     const others = this.#deps.peers.instances().length > 1;
-    if (this.#isTelling || (!others && this.#isSwept)) return;
-    this.#isTelling = true;
+    if (this.#isPublishing || (!others && this.#isSwept)) return;
+    this.#isPublishing = true;
     try {
-      if (others) await this.#tell();
+      if (others) await this.#publish();
       await this.#sweep(others);
       this.#failures = 0;
     } catch (error) {
-      if (++this.#failures === failuresMax) this.#deps.unheard(error);
+      if (++this.#failures === failuresMax) this.#deps.onUnheard(error);
     } finally {
-      this.#isTelling = false;
+      this.#isPublishing = false;
     }
   }
 
-  async #tell(): Promise<void> {
+  async #publish(): Promise<void> {
     const { peers, view, report: reportNow, steady } = this.#deps;
     const report = reportNow();
     const at = steady();
-    const isKnown = this.#told?.report === report && at - this.#told.at < this.#times.againMs;
+    const isKnown =
+      this.#published?.report === report && at - this.#published.at < this.#times.againMs;
     if (isKnown) return;
     await view.publish(peers.id, report);
-    this.#told = { report, at };
+    this.#published = { report, at };
   }
 
   /** The janitor deletes the reports of ended instances, once more after all others have ended. */
@@ -432,14 +436,14 @@ export class ReportExchange implements Disposable {
    * Resolves after the read or after a while. A caller that comes later does not wait for that
    * read.
    */
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     const { steady } = this.#deps;
-    if (this.#looking === null) {
+    if (this.#reading === null) {
       if (steady() < this.#freshUntil) return;
-      const over = this.#read(steady()).finally(() => (this.#looking = null));
-      this.#looking = { since: steady(), over };
+      const over = this.#read(steady()).finally(() => (this.#reading = null));
+      this.#reading = { since: steady(), over };
     }
-    const { since, over } = this.#looking;
+    const { since, over } = this.#reading;
     const leftMs = since + this.#times.waitMs - steady();
     if (leftMs <= 0) return;
     const { promise: waited, resolve } = Promise.withResolvers<void>();
@@ -452,8 +456,8 @@ export class ReportExchange implements Disposable {
   async #read(since: SteadyTime): Promise<void> {
     const { view, steady } = this.#deps;
     try {
-      const looked = await view.look();
-      this.#last = { ...looked, at: steady() };
+      const result = await view.look();
+      this.#last = { ...result, at: steady() };
     } catch {
       // The last result stays, with its age.
     }

@@ -65,7 +65,7 @@ export function startCases(
   cases: readonly PlannedCase[],
   settings: TrialSettings,
 ): readonly Promise<CaseResult>[] {
-  const seats = new Seats(settings.jobsMax);
+  const seats = new CaseSlots(settings.jobsMax);
   const waiting = cases.map((planned) => {
     return { planned, result: Promise.withResolvers<CaseResult>() };
   });
@@ -94,7 +94,7 @@ function modelsOf({ brain, judge }: PlannedCase): readonly ModelConfig[] {
 }
 
 /** Counts the cases and the calls of each model under way. */
-class Seats {
+class CaseSlots {
   readonly #most: number;
   readonly #taken = new Map<string, number>();
   #cases = 0;

@@ -132,19 +132,19 @@ function replyIn(text: string, mapping: Mapping): ReceivedReply | null {
     return null;
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
-  const told = (key: string): string | null => {
+  const field = (key: string): string | null => {
     const value = Object.hasOwn(body, key) ? body[key] : null;
     return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
   };
-  const said = told(mapping.text);
-  if (said === null) return null;
+  const replyText = field(mapping.text);
+  if (replyText === null) return null;
   // A configured field name holds the mapped value, and not svc's own.
   const own = (name: string): string | null =>
-    Object.values(mapping).includes(name) ? null : told(name);
+    Object.values(mapping).includes(name) ? null : field(name);
   return {
-    conversation: told(mapping.conversation_id) ?? '',
-    text: said,
-    from: told(mapping.sender_name) ?? told(mapping.sender_id) ?? '',
+    conversation: field(mapping.conversation_id) ?? '',
+    text: replyText,
+    from: field(mapping.sender_name) ?? field(mapping.sender_id) ?? '',
     id: own('message_id'),
     inReplyTo: own('in_reply_to'),
     body,

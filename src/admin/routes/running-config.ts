@@ -9,7 +9,7 @@ import { readRoute, type Route } from './route.ts';
 const contentType = 'application/json';
 
 /** The current parts of the service and their states. */
-export function planRoutes(ports: AdminPorts, access: Access): Route[] {
+export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] {
   return [
     readRoute({
       path: '/api/v1/status',
@@ -27,7 +27,7 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       contentType,
       schema: { name: 'Channels', of: schemas.channelsSchema },
       answer: async (_values, { asker }) => {
-        const rows = channelsOf(await wholeOf(ports), ports.plan().config, asker);
+        const rows = channelsOf(await wholeOf(ports), ports.runningConfig().config, asker);
         return tell(schemas.channelsSchema, { rows });
       },
     }),
@@ -37,7 +37,7 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       summary: 'The brains, and the models that they ask.',
       contentType,
       schema: { name: 'Brains', of: schemas.brainsSchema },
-      answer: () => tell(schemas.brainsSchema, { rows: brainsOf(ports.plan()) }),
+      answer: () => tell(schemas.brainsSchema, { rows: brainsOf(ports.runningConfig()) }),
     }),
     readRoute({
       path: '/api/v1/routes',
@@ -46,7 +46,7 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       contentType,
       schema: { name: 'Routes', of: schemas.routesSchema },
       answer: async () => {
-        const rows = routesOf(await wholeOf(ports), ports.plan().config);
+        const rows = routesOf(await wholeOf(ports), ports.runningConfig().config);
         return tell(schemas.routesSchema, { rows });
       },
     }),
@@ -66,7 +66,7 @@ function namesRoute(ports: AdminPorts): Route {
 }
 
 function namesOf(ports: AdminPorts): ConfigNames {
-  const { revision, usedAt, config } = ports.plan();
+  const { revision, usedAt, config } = ports.runningConfig();
   return {
     revision,
     usedAt,
