@@ -34,25 +34,25 @@ import type { AnsweringStatus } from './model-probes.ts';
  */
 export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Promise<Status> {
   const whole = await wholeOf(ports);
-  const plan = ports.runningConfig();
+  const runningConfig = ports.runningConfig();
   const calls = mergedCalls(whole);
   return {
     ...merging.serviceHealth(whole),
     version: ports.version,
-    revision: plan.revision,
-    plan: { usedAt: plan.usedAt },
+    revision: runningConfig.revision,
+    plan: { usedAt: runningConfig.usedAt },
     startedAt: ports.startedAt,
     uptimeMs: Math.max(0, ports.now() - ports.startedAt),
-    storage: storageOf(plan.config),
+    storage: storageOf(runningConfig.config),
     access,
     application: ports.application !== null,
     perMinute: merging.sumOf(whole, ({ perMinute }) => perMinute),
     traffic: merging.throughputOf(whole),
-    channels: channelsOf(whole, plan.config, asker),
-    brains: brainsOf(plan),
-    providers: providersOf(calls, plan.config),
-    models: modelsOf(calls, plan.config),
-    answering: answeringOf(calls, plan.config),
+    channels: channelsOf(whole, runningConfig.config, asker),
+    brains: brainsOf(runningConfig),
+    providers: providersOf(calls, runningConfig.config),
+    models: modelsOf(calls, runningConfig.config),
+    answering: answeringOf(calls, runningConfig.config),
     backlog: merging.backlogOf(whole),
     deliveries: deliveriesOf(whole),
     counts: merging.countsOf(whole),

@@ -3,9 +3,9 @@
  * approvers in their own chats. Several instances may do all of this, and may do it again. If two
  * decide, one succeeds. A message that was accepted before is recognised by its key.
  *
- * A pass runs at the start, after a request or a decision here, when the next approval expires, and
- * twice a minute for work that another instance left. An approval whose follow-up message became a
- * dead letter is settled already (pipeline/approvals/decide.ts).
+ * A pass runs at the start, after a request or a decision here, and when the next approval expires.
+ * It also runs twice a minute, for work that another instance left. An approval whose follow-up
+ * message became a dead letter is settled already (pipeline/approvals/decide.ts).
  */
 import { dayMs } from '../lib/durations.ts';
 import { kindTypeOf } from '../channels/registry.ts';

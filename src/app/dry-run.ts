@@ -136,13 +136,13 @@ export class DryRun {
   #answers(steps: readonly TraceStep[], sensitivity: Sensitivity): readonly ModelAnswer[] {
     const { models, policy } = this.#config;
     const ranked = rankModels(policy.order, models);
-    const asked = Map.groupBy(
+    const stepsByModel = Map.groupBy(
       steps.filter((step) => step.kind === 'model'),
       ({ rank }) => ranked[rank],
     );
     const answered = steps.some((step) => step.kind === 'model' && step.result === 'answer');
     return this.#models.map(({ name: model }, index) => {
-      const own = asked.get(index);
+      const own = stepsByModel.get(index);
       const last = own?.at(-1);
       if (own === undefined || last === undefined) {
         return { model, ...this.#unasked(index, answered, sensitivity) };

@@ -1,6 +1,6 @@
 /**
- * What a run of the service is given (`Setup`), where it listens, what it offers to the process
- * that started it (`Inside`), and how it ends (`Ending`).
+ * The contract of a run of the service: its input (`Setup`), its addresses (`Listening`), its parts
+ * for the process that started it (`Inside`), and its result (`Ending`).
  */
 import type { ApplicationLink } from '../admin/application.ts';
 import type { ChannelHealth } from '../channels/channel.ts';

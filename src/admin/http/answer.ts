@@ -62,11 +62,11 @@ export function json(status: number, value: unknown): Answer {
 export const noContent: Answer = { status: 204, contentType: null, body: '' };
 
 /** Answers with the fields that the schema describes, and no others. */
-export function tell<const S>(schema: S & Schema, value: Described<S>): Answer {
+export function answerWith<const S>(schema: S & Schema, value: Described<S>): Answer {
   return json(200, only(schema, value));
 }
 
-/** The same as `tell`, or 404 with `detail` if the value is null. */
+/** The same as `answerWith`, or 404 with `detail` if the value is null. */
 export function found<const S>(
   schema: S & Schema,
   value: Described<S> | null,

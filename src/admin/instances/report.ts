@@ -91,10 +91,10 @@ export type CallsReport = Described<typeof callsSchema>;
 export type Took = Described<typeof took>;
 
 function callsReportOf(meters: Meters, { brains }: Config): CallsReport {
-  const asked = brains.flatMap((brain) => brain.models);
-  const providers = new Set<string>(asked.map(({ provider }) => provider));
+  const configuredModels = brains.flatMap((brain) => brain.models);
+  const providers = new Set<string>(configuredModels.map(({ provider }) => provider));
   const models = new Set(
-    asked.map(({ provider, modelId }) => `${provider}/${modelId}` as ModelName),
+    configuredModels.map(({ provider, modelId }) => `${provider}/${modelId}` as ModelName),
   );
   const names = brains.map(({ name }) => name);
   return {
@@ -266,26 +266,26 @@ type Ports = Pick<
 >;
 
 export function reportOf(ports: Ports, { host, admin }: Place): Report {
-  const plan = ports.runningConfig();
+  const runningConfig = ports.runningConfig();
   const { meters } = ports;
   const channels = [...meters.channels.values()];
   const gauges = ports.gauges();
   return {
     version: ports.version,
-    revision: plan.revision,
+    revision: runningConfig.revision,
     host,
     admin,
     health: healthOf(ports),
     perMinute: meters.perMinute(),
     ways: meters.ways(),
-    channels: plan.channels.map((one) => {
+    channels: runningConfig.channels.map((one) => {
       const { type, state, since, reason, lastSeenAt } = one;
       return { key: one.key, type, state, since, reason, lastSeenAt };
     }),
-    listeners: plan.config.channels.filter(isListener).map(({ type, bind, path }) => {
+    listeners: runningConfig.config.channels.filter(isListener).map(({ type, bind, path }) => {
       return { type, bind: bind.text, path };
     }),
-    ...callsReportOf(meters, plan.config),
+    ...callsReportOf(meters, runningConfig.config),
     backlog: ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => {
       const unroutable = unroutableSince === null ? 0 : inbox + outbox;
       return { channel, inbox, outbox, oldestAt, unroutable };
@@ -300,7 +300,7 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
       turns: tookBy(channels.map(({ turns }) => turns)),
       endToEnd: tookBy(channels.map(({ endToEnd }) => endToEnd)),
     },
-    ...warningsOf(plan),
+    ...warningsOf(runningConfig),
     turnedAway: ports.turnedAway().slice(0, turnedAwayMax),
   };
 }

@@ -77,11 +77,11 @@ function familiesOf(ports: AdminPorts): Family[] {
 }
 
 function serviceFamilies(ports: AdminPorts): Family[] {
-  const plan = ports.runningConfig();
-  const channels = ownChannelsOf(plan);
+  const runningConfig = ports.runningConfig();
+  const channels = ownChannelsOf(runningConfig);
   return [
     gauge('svc_build_info', 'The running version.', [
-      one(1, { version: ports.version, storage: storageOf(plan.config) }),
+      one(1, { version: ports.version, storage: storageOf(runningConfig.config) }),
     ]),
     gauge('svc_healthy', '1 while it can accept and keep messages.', [
       one(ports.health().status === 'ok' ? 1 : 0),
@@ -105,7 +105,7 @@ function serviceFamilies(ports: AdminPorts): Family[] {
       ),
     ),
     gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
-      one(plan.warnings.length),
+      one(runningConfig.warnings.length),
     ]),
     counter('svc_faults_total', 'Bugs of svc that were contained.', [one(ports.meters.faults)]),
   ];

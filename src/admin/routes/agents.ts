@@ -1,7 +1,7 @@
 import type { ConversationId } from '../../domain/ids.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell, type Answer } from '../http/answer.ts';
+import { found, answerWith, type Answer } from '../http/answer.ts';
 import { notesSchema, toolUsesSchema, toolUseTextSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
 import {
@@ -77,7 +77,9 @@ function notesAt<const P extends Parameters>(ports: Ports, place: NotesPlace<P>)
       problems: { ...unread, ...problems },
       schema: { name: 'Notes', of: notesSchema },
       answer: (values) =>
-        of(values, async (notes) => tell(notesSchema, { rows: await ports.reader.notes(notes) })),
+        of(values, async (notes) =>
+          answerWith(notesSchema, { rows: await ports.reader.notes(notes) }),
+        ),
     }),
     writeRoute({
       path,
@@ -104,7 +106,7 @@ function uses({ reader }: Ports): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'ToolUses', of: toolUsesSchema },
-      answer: async (asked) => tell(toolUsesSchema, await reader.toolUses(asked)),
+      answer: async (asked) => answerWith(toolUsesSchema, await reader.toolUses(asked)),
     }),
     readRoute({
       path: '/api/v1/tool-uses/{key}',

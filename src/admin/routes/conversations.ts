@@ -1,7 +1,7 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import { sealedCharactersMax, type Whose, type ConversationKey } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell, problem, type Answer } from '../http/answer.ts';
+import { found, answerWith, problem, type Answer } from '../http/answer.ts';
 import { conversationsSchema, conversationTextSchema, turnsSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
 import {
@@ -59,7 +59,7 @@ function lists({ reader }: Ports): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'Conversations', of: conversationsSchema },
-      answer: async (asked) => tell(conversationsSchema, await reader.conversations(asked)),
+      answer: async (asked) => answerWith(conversationsSchema, await reader.conversations(asked)),
     }),
     readRoute({
       path: '/api/v1/conversations/{id}',
@@ -105,7 +105,10 @@ function turns({ reader }: Ports): Route[] {
       schema,
       answer: (values) =>
         onChannel(values.channel, reader, async (key) =>
-          tell(turnsSchema, await reader.turns(conversationOf(key, values), pageAsked(values))),
+          answerWith(
+            turnsSchema,
+            await reader.turns(conversationOf(key, values), pageAsked(values)),
+          ),
         ),
     }),
     readRoute({
@@ -119,7 +122,7 @@ function turns({ reader }: Ports): Route[] {
       schema,
       answer: (values) =>
         onChannel(values.channel, reader, async (key) =>
-          tell(turnsSchema, await reader.turns(senderOf(key, values), pageAsked(values))),
+          answerWith(turnsSchema, await reader.turns(senderOf(key, values), pageAsked(values))),
         ),
     }),
   ];

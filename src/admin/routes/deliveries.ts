@@ -1,7 +1,7 @@
 import { failureKinds } from '../../domain/failure.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
-import { json, problem, tell, type Answer } from '../http/answer.ts';
+import { json, problem, answerWith, type Answer } from '../http/answer.ts';
 import { deferredGroupsSchema, triedNowSchema } from '../schemas/story.ts';
 import {
   ofChannel,
@@ -59,7 +59,7 @@ function reasons({ writes }: Ports): Route {
     problems: unread,
     schema: { name: 'DeferredGroups', of: deferredGroupsSchema },
     answer: async () => {
-      return tell(deferredGroupsSchema, { rows: await writes.deferred.groups() });
+      return answerWith(deferredGroupsSchema, { rows: await writes.deferred.groups() });
     },
   });
 }

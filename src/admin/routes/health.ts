@@ -1,5 +1,11 @@
 import type { AdminPorts } from '../admin.ts';
-import { json, eventStreamType as contentType, problem, unbuffered, tell } from '../http/answer.ts';
+import {
+  json,
+  eventStreamType as contentType,
+  problem,
+  unbuffered,
+  answerWith,
+} from '../http/answer.ts';
 import { healthSchema, modelProbeSchema, modelNameSchema } from '../schemas/status.ts';
 import { readRoute, askRoute, type Route } from './route.ts';
 import { liveEventSchema } from '../schemas/live-event.ts';
@@ -84,10 +90,10 @@ export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
       problems: { 404: 'No brain may ask such a model.', 429: 'Four are under way.' },
       schema: { name: 'ModelLook', of: modelProbeSchema },
       answer: async (_values, { body }) => {
-        const looked = await models.probe(body.model);
-        switch (looked.kind) {
+        const probed = await models.probe(body.model);
+        switch (probed.kind) {
           case 'looked':
-            return tell(modelProbeSchema, looked.probe);
+            return answerWith(modelProbeSchema, probed.probe);
           case 'none':
             return problem(404, 'not_found', 'No brain of the configuration may ask such a model.');
           case 'busy':
@@ -95,7 +101,7 @@ export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
               'retry-after': '2',
             });
           default:
-            return looked satisfies never;
+            return probed satisfies never;
         }
       },
     }),

@@ -1,6 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
 import { originsMax, type Story } from '../../domain/story.ts';
-import { found, tell } from '../http/answer.ts';
+import { found, answerWith } from '../http/answer.ts';
 import {
   originsSchema,
   storySchema,
@@ -30,7 +30,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems: unread,
       schema: { name: 'FoundIds', of: foundIdsSchema },
       answer: async ({ q, ...where }) =>
-        tell(foundIdsSchema, await reader.foundIds(q ?? '', where)),
+        answerWith(foundIdsSchema, await reader.foundIds(q ?? '', where)),
     }),
     readRoute({
       path: '/api/v1/search/texts',
@@ -49,7 +49,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       schema: { name: 'FoundTexts', of: foundTextsSchema },
       answer: async ({ q, ...where }) => {
         const words = q ?? '';
-        const answer = tell(foundTextsSchema, await reader.foundTexts(words, where));
+        const answer = answerWith(foundTextsSchema, await reader.foundTexts(words, where));
         return { ...answer, auditDetails: { characters: String(words.length) } };
       },
     }),
@@ -99,8 +99,8 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems: unread,
       schema: { name: 'Origins', of: originsSchema },
       answer: async ({ ids }) => {
-        const asked = ids === null ? [] : ids.split(',');
-        return tell(originsSchema, { rows: await reader.origins(asked) });
+        const wanted = ids === null ? [] : ids.split(',');
+        return answerWith(originsSchema, { rows: await reader.origins(wanted) });
       },
     }),
     readRoute({

@@ -3,7 +3,7 @@
  * `askRoute`, and list it in all-routes.ts. The checks before the route follow from the entry:
  * access, 404, 405, 400, headers and body (413, 415, 428). So does the API's description.
  */
-import { problem, tell, type Answer } from '../http/answer.ts';
+import { problem, answerWith, type Answer } from '../http/answer.ts';
 import type { Viewer, Principal } from '../http/auth.ts';
 import type { Described, Schema } from '../schemas/schema.ts';
 import { reasonCharactersMax } from '../../domain/audit.ts';
@@ -267,10 +267,11 @@ export async function onChannels(
   named: string | null,
   answer: (channel: string | null) => Promise<Answer>,
 ): Promise<Answer> {
-  const asked = named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
-  return asked.kind === 'found'
-    ? answer(asked.channel)
-    : problem(400, 'invalid_parameter', asked.message);
+  const filter =
+    named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
+  return filter.kind === 'found'
+    ? answer(filter.channel)
+    : problem(400, 'invalid_parameter', filter.message);
 }
 
 /** The problem of every route that asks the ledger's reader. */
@@ -291,7 +292,7 @@ export async function deleted(
   act: () => Promise<number>,
 ): Promise<Answer> {
   try {
-    return tell(deletedSchema, { deleted: await act() });
+    return answerWith(deletedSchema, { deleted: await act() });
   } catch (error) {
     const state = ports.health();
     if (state.status === 'ok') throw error;

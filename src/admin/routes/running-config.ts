@@ -1,6 +1,6 @@
 import { namedSecrets } from '../../config/secrets.ts';
 import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
-import { tell } from '../http/answer.ts';
+import { answerWith } from '../http/answer.ts';
 import { channelsOf, wholeOf } from '../instances/whole.ts';
 import { brainsOf, routesOf, statusOf, storageOf } from '../status.ts';
 import * as schemas from '../schemas/status.ts';
@@ -18,7 +18,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
       contentType,
       schema: { name: 'Status', of: schemas.statusSchema },
       answer: async (_values, { asker }) =>
-        tell(schemas.statusSchema, await statusOf(ports, access, asker)),
+        answerWith(schemas.statusSchema, await statusOf(ports, access, asker)),
     }),
     readRoute({
       path: '/api/v1/channels',
@@ -28,7 +28,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
       schema: { name: 'Channels', of: schemas.channelsSchema },
       answer: async (_values, { asker }) => {
         const rows = channelsOf(await wholeOf(ports), ports.runningConfig().config, asker);
-        return tell(schemas.channelsSchema, { rows });
+        return answerWith(schemas.channelsSchema, { rows });
       },
     }),
     readRoute({
@@ -37,7 +37,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
       summary: 'The brains, and the models that they ask.',
       contentType,
       schema: { name: 'Brains', of: schemas.brainsSchema },
-      answer: () => tell(schemas.brainsSchema, { rows: brainsOf(ports.runningConfig()) }),
+      answer: () => answerWith(schemas.brainsSchema, { rows: brainsOf(ports.runningConfig()) }),
     }),
     readRoute({
       path: '/api/v1/routes',
@@ -47,7 +47,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
       schema: { name: 'Routes', of: schemas.routesSchema },
       answer: async () => {
         const rows = routesOf(await wholeOf(ports), ports.runningConfig().config);
-        return tell(schemas.routesSchema, { rows });
+        return answerWith(schemas.routesSchema, { rows });
       },
     }),
     namesRoute(ports),
@@ -61,7 +61,7 @@ function namesRoute(ports: AdminPorts): Route {
     summary: 'The names in the configuration in use: of parts, and of the variables for secrets.',
     contentType,
     schema: { name: 'ConfigNames', of: schemas.configNamesSchema },
-    answer: () => tell(schemas.configNamesSchema, namesOf(ports)),
+    answer: () => answerWith(schemas.configNamesSchema, namesOf(ports)),
   });
 }
 

@@ -1,7 +1,7 @@
 import { formatFault } from '../../config/formats.ts';
 import { faultOfSecretValue, secretCharactersMax } from '../../config/secret-value.ts';
 import type { AdminPorts } from '../admin.ts';
-import { noContent, problem, tell, type Answer } from '../http/answer.ts';
+import { noContent, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   keychainUnavailable,
   namesSchema,
@@ -46,7 +46,7 @@ function looks({ secrets }: Ports): Route[] {
       summary: 'The variables that the configuration in use names, and where each is set.',
       contentType,
       schema: { name: 'Secrets', of: secretsSchema },
-      answer: async () => tell(secretsSchema, await secrets.list()),
+      answer: async () => answerWith(secretsSchema, await secrets.list()),
     }),
     askRoute({
       path: '/api/v1/secrets/presence',
@@ -63,7 +63,7 @@ function looks({ secrets }: Ports): Route[] {
       answer: async (_values, { body: { names } }) => {
         const fault = faultIn(names);
         if (fault !== null) return problem(400, 'invalid_field', `Of the body, ${fault}`);
-        return tell(presenceSchema, { rows: await secrets.presence(names) });
+        return answerWith(presenceSchema, { rows: await secrets.presence(names) });
       },
     }),
   ];

@@ -1,7 +1,7 @@
 import type { SpendBy } from '../../domain/spend.ts';
 import type { AdminPorts } from '../admin.ts';
 import { Fresh, FiguresView } from '../figures.ts';
-import { tell } from '../http/answer.ts';
+import { answerWith } from '../http/answer.ts';
 import { budgetsSchema, spendSchema } from '../schemas/spend.ts';
 import {
   budgetsSummary,
@@ -37,7 +37,7 @@ const freshMs = 5_000;
 /** What calls to models used and cost, and how full budgets are. */
 export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[] {
   const fresh = new Fresh<string, SpendSummary>();
-  const told = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendSummary> =>
+  const summary = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendSummary> =>
     fresh.summary(`${by} ${of}`, freshMs, now(), () => spendSummary(reader, by, of, now()));
   return [
     readRoute({
@@ -55,7 +55,8 @@ export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[
       contentType,
       problems,
       schema,
-      answer: async (asked) => tell(spendSchema, await told(asked.by ?? 'model', asked.days)),
+      answer: async (asked) =>
+        answerWith(spendSchema, await summary(asked.by ?? 'model', asked.days)),
     }),
     readRoute({
       path: '/api/v1/spend/senders',
@@ -66,7 +67,7 @@ export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[
       problems,
       schema,
       answer: async (asked) =>
-        tell(spendSchema, await spendSummary(reader, 'sender', asked.days, now())),
+        answerWith(spendSchema, await spendSummary(reader, 'sender', asked.days, now())),
     }),
     readRoute({
       path: '/api/v1/spend/budgets',
@@ -76,7 +77,7 @@ export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[
       problems,
       schema: { name: 'Budgets', of: budgetsSchema },
       answer: async () =>
-        tell(budgetsSchema, await budgetsSummary(reader, plan().config.brains, now())),
+        answerWith(budgetsSchema, await budgetsSummary(reader, plan().config.brains, now())),
     }),
   ];
 }
@@ -95,6 +96,6 @@ export function figuresRoute(ports: FiguresPorts): Route {
     contentType: 'application/json',
     problems: unread,
     schema: { name: 'Figures', of: figuresSchema },
-    answer: async ({ span }) => tell(figuresSchema, await view.summary(span ?? 'hour')),
+    answer: async ({ span }) => answerWith(figuresSchema, await view.summary(span ?? 'hour')),
   });
 }

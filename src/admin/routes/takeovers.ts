@@ -4,7 +4,7 @@ import type { ConversationKey } from '../../domain/story.ts';
 import type { TakeoverResult } from '../../pipeline/takeover/takeover.ts';
 import { holdsMax, waitingMax } from '../../domain/takeover.ts';
 import type { AdminPorts, TakeoverPort } from '../admin.ts';
-import { problem, tell, type Answer } from '../http/answer.ts';
+import { problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   answeredSchema,
   heldSchema,
@@ -56,7 +56,7 @@ function reads({ reader, takeovers }: Ports): Route[] {
       async answer() {
         const all = takeovers.held().slice(0, rowsMax);
         const rows = await Promise.all(all.map((one) => reader.conversation(one)));
-        return tell(holdsSchema, {
+        return answerWith(holdsSchema, {
           rows: all.flatMap(({ channel, since, untilAt }, at) => {
             const { id = null, waiting = 0 } = rows[at] ?? {};
             return id === null ? [] : [{ id, channel, since, untilAt, waiting }];
@@ -72,7 +72,7 @@ function reads({ reader, takeovers }: Ports): Route[] {
       schema: { name: 'Hold', of: holdSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) =>
-          tell(holdSchema, takeovers.of(where) ?? { since: null, untilAt: null }),
+          answerWith(holdSchema, takeovers.of(where) ?? { since: null, untilAt: null }),
         ),
     }),
     readRoute({
@@ -84,7 +84,7 @@ function reads({ reader, takeovers }: Ports): Route[] {
       schema: { name: 'WaitingMessages', of: waitingSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) =>
-          tell(waitingSchema, { rows: await takeovers.waiting(where) }),
+          answerWith(waitingSchema, { rows: await takeovers.waiting(where) }),
         ),
     }),
   ];
@@ -119,7 +119,7 @@ function moves({ reader, takeovers }: Ports): Route[] {
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) => {
           const result = await takeovers.giveBack(where);
-          if (result === 'done') return tell(releasedSchema, { result });
+          if (result === 'done') return answerWith(releasedSchema, { result });
           return problem(result === 'not_held' ? 409 : 503, result, sentences[result]);
         }),
     }),
@@ -175,7 +175,7 @@ async function hasMessage(
 async function held(takeovers: TakeoverPort, where: ConversationKey): Promise<Answer> {
   const hold = await takeovers.hold(where);
   if (hold === 'storage_failed') return problem(503, hold, sentences[hold]);
-  if (hold !== 'too_many') return tell(heldSchema, hold);
+  if (hold !== 'too_many') return answerWith(heldSchema, hold);
   const detail = `${plural(holdsMax, 'conversation')} are held already: give one back first.`;
   return problem(409, 'too_many_held', detail);
 }
@@ -190,7 +190,7 @@ function faultIn(text: string): Answer | null {
 function answered(result: TakeoverResult): Answer {
   if (result.kind === 'answered') {
     const { messages, hold } = result;
-    return tell(answeredSchema, { messages, untilAt: hold?.untilAt ?? null });
+    return answerWith(answeredSchema, { messages, untilAt: hold?.untilAt ?? null });
   }
   const { kind } = result;
   return problem(kind === 'storage_failed' ? 503 : 409, kind, sentences[kind]);

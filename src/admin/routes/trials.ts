@@ -8,7 +8,7 @@ import {
   validatedSchema,
 } from '../schemas/config.ts';
 import type { ServerResponse } from 'node:http';
-import { eventStreamType, problem, tell, unbuffered } from '../http/answer.ts';
+import { eventStreamType, problem, answerWith, unbuffered } from '../http/answer.ts';
 import type { Answer, Stream } from '../http/answer.ts';
 import { answerError } from '../http/respond.ts';
 import type { AdminPorts } from '../admin.ts';
@@ -61,7 +61,7 @@ function checks({ trials }: Ports): Route[] {
       contentType,
       body: configText,
       schema: { name: 'Validated', of: validatedSchema },
-      answer: async (_values, { body }) => tell(validatedSchema, await trials.validate(body)),
+      answer: async (_values, { body }) => answerWith(validatedSchema, await trials.validate(body)),
     }),
     askRoute({
       path: '/api/v1/config/preflight',
@@ -72,7 +72,7 @@ function checks({ trials }: Ports): Route[] {
       schema: { name: 'Preflighted', of: preflightedSchema },
       answer: async (_values, { body, left }) => {
         const found = await trials.preflight(body, left);
-        return found === 'busy' ? busy : tell(preflightedSchema, found);
+        return found === 'busy' ? busy : answerWith(preflightedSchema, found);
       },
     }),
   ];
@@ -151,8 +151,15 @@ async function tryGrowing({ trials, events }: Ports, draft: Draft, left: AbortSi
     (error: unknown) => growing.end(problemOf(answerError(error, events))),
   );
   const { stream: body } = growing;
-  const told = { brain: draft.brain };
-  return { status: 200, contentType: eventStreamType, headers: unbuffered, body, told, ends };
+  const auditDetails = { brain: draft.brain };
+  return {
+    status: 200,
+    contentType: eventStreamType,
+    headers: unbuffered,
+    body,
+    auditDetails,
+    ends,
+  };
 }
 
 type End =
@@ -223,7 +230,7 @@ class GrowingTrial {
 function answerOf(tried: Tried): Answer {
   switch (tried.kind) {
     case 'tried':
-      return tell(tryResultSchema, tried.result);
+      return answerWith(tryResultSchema, tried.result);
     case 'config_invalid': {
       const detail = 'The configuration has problems; nothing was asked.';
       return withProblems(tried.kind, detail, tried.problems);

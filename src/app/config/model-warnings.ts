@@ -63,7 +63,7 @@ async function watch(
       model.mayForward && (sensitivity === 'public' || model.locality === 'local'),
   );
   while (!over.aborted) {
-    const results = await Promise.all(watched.map((one) => look(one, warned, deps)));
+    const results = await Promise.all(watched.map((one) => probeAndWarn(one, warned, deps)));
     if (over.aborted || reportHealth(results, deps)) return;
     // `pause` rejects when the signal aborts.
     await pause(againMs, null, { signal: over, ref: false }).catch(() => {});
@@ -90,7 +90,7 @@ function reportHealth(results: readonly ProbeResult[], { events }: Deps): boolea
   return isWell;
 }
 
-async function look(
+async function probeAndWarn(
   { brain, sensitivity, config, model }: RoutedModel,
   warned: Set<string>,
   { events, steady }: Deps,

@@ -32,8 +32,8 @@ export async function warnOfPrivateTurns(
 function asksElsewhere({ sensitivity, agent, policy, models }: BrainConfig): boolean {
   if (sensitivity === 'private') return false;
   const ranked = rankModels(policy.order, models).map((index) => models[index]!);
-  const asked = agent === null ? ranked : ranked.slice(0, 1);
-  return asked.some(({ locality }) => locality === 'cloud');
+  const askedModels = agent === null ? ranked : ranked.slice(0, 1);
+  return askedModels.some(({ locality }) => locality === 'cloud');
 }
 
 async function countOn(type: string, reader: PrivateTurns): Promise<number> {

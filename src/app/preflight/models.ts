@@ -22,7 +22,7 @@ export async function providerLines(
   secrets: Secrets,
   deps: ServiceDeps,
 ): Promise<PreflightLine[]> {
-  const asked = new Map<string, Promise<readonly PreflightLine[]>>();
+  const linesByModel = new Map<string, Promise<readonly PreflightLine[]>>();
   for (const brain of config.brains) {
     for (const model of brain.models) {
       const closed = brain.sensitivity === 'private';
@@ -30,14 +30,14 @@ export async function providerLines(
       const passedOver = passesOver(brain, model);
       const where = [provider, locality, baseUrl, modelId, apiKeyEnv, contextTokens];
       const key = [closed, passedOver, ...where].join(' ');
-      if (asked.has(key)) continue;
+      if (linesByModel.has(key)) continue;
       const lines = passedOver
         ? passedOverLines(brain, model)
         : modelLines(brain, model, secrets, deps);
-      asked.set(key, lines);
+      linesByModel.set(key, lines);
     }
   }
-  return (await Promise.all(asked.values())).flat();
+  return (await Promise.all(linesByModel.values())).flat();
 }
 
 /** An agent that keeps notes of the whole brain asks local models alone. */
@@ -207,8 +207,8 @@ function encryptionLines({ tls, warnings }: ServerProbe, urlEnv: string): Prefli
 /**
  * Without these settings svc does not start: it would acknowledge data that a power loss destroys.
  */
-function durabilityLines(look: ServerProbe): PreflightLine[] {
-  const { fsync, synchronousCommit, fullPageWrites } = look;
+function durabilityLines(probe: ServerProbe): PreflightLine[] {
+  const { fsync, synchronousCommit, fullPageWrites } = probe;
   const lines = [
     ...(fsync
       ? []

@@ -10,7 +10,7 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import { LiveEvents } from '../../telemetry/live-events.ts';
 import { LiveEventExchange, liveEventsMax } from './one-view.ts';
 
-const times = { lotMs: 2, leaseMs: 600, graceMs: 400 };
+const times = { batchMs: 2, leaseMs: 600, graceMs: 400 };
 
 class Bench implements Disposable {
   readonly members = new FakePeers();

@@ -205,11 +205,11 @@ function judgeBrain(brain: BrainConfig, model: ModelConfig): BrainConfig {
 /**
  * @param mark a text that the reply cannot know, so that the reply cannot end its own data block
  */
-function judgePrompt(said: string, reply: string, asks: string, mark: string): string {
+function judgePrompt(question: string, reply: string, asks: string, mark: string): string {
   return `You judge a reply. Answer with the one word yes or no.
 
 [data ${mark}] what was said
-${said}
+${question}
 [end ${mark}]
 [data ${mark}] the reply
 ${reply}
