@@ -5,8 +5,8 @@ import { endProcess, watchThreads } from './cli/frame/exit.ts';
 import { listenForSignals } from './cli/frame/signals.ts';
 
 /**
- * The program: arguments → command → exit code. It sets `process.exitCode` and lets the process
- * end by itself; what is still open a second after the command's end is not waited for.
+ * The program: arguments → command → exit code. Sets `process.exitCode` and lets the process end by
+ * itself. A second after the command's end it ends the process, whatever is still open.
  * @param argv without the program's own name
  */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -14,13 +14,13 @@ export async function main(argv: readonly string[]): Promise<void> {
   const { stopping, abandoning, onHangUp } = listenForSignals();
   const { stdin, stdout, stderr, env } = process;
   endQuietly(stdout, () => stopping.abort());
-  // What cannot be said there, on a full disk for example, ends no service.
+  // An error of stderr, on a full disk for example, must not end the service.
   stderr.on('error', () => {});
   const cwd = process.cwd();
   const [stop, abandon] = [stopping.signal, abandoning.signal];
   const secrets = createSecretLookup({ env, cwd, stderr });
   const io: Io = { stdin, stdout, stderr, env, cwd, secrets, stop, abandon, onHangUp };
-  // A command may wait for nothing but a deadline, which holds no process open.
+  // A command may wait only for a deadline, which does not keep the process alive.
   const hold = setInterval(() => {}, 0x7fffffff);
   let code: number = exitCode.failed;
   try {
@@ -36,8 +36,8 @@ export async function main(argv: readonly string[]): Promise<void> {
 const lingerMs = 1_000;
 
 /**
- * The timer holds nothing open: mostly the process ends before the timer does. Output is written
- * first.
+ * The timer does not keep the process alive, which mostly ends before the timer fires. Waits until
+ * the output is written.
  */
 function endSoon(code: number): void {
   setTimeout(() => {
@@ -46,7 +46,7 @@ function endSoon(code: number): void {
   }, lingerMs).unref();
 }
 
-/** A reader that has gone (`svc … | head`) is no fault of ours and worth no message. */
+/** A reader that has gone (`svc … | head`) is not an error, so it gets no message. */
 function endQuietly(stream: NodeJS.WriteStream, act: () => void): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE' || error.code === 'EIO') return act();
@@ -54,7 +54,7 @@ function endQuietly(stream: NodeJS.WriteStream, act: () => void): void {
   });
 }
 
-/** Only those who asked for a stack get one. */
+/** Includes the stack only with the log level debug. */
 function describeBug(error: unknown, stack: boolean): string {
   if (stack && error instanceof Error) return `${error.stack}\n`;
   const what = error instanceof Error ? error.message : String(error);

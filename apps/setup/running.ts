@@ -21,7 +21,7 @@ import {
 } from '../../src/config/secrets.ts';
 import { anyMessage, type MessageRow } from '../../src/domain/records.ts';
 import { unknownCode } from '../../src/domain/gate.ts';
-import type { Ending, Inside, Setup } from '../../src/app/run.ts';
+import type { Ending, Inside, Setup } from '../../src/app/run-contract.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { stopOf, unlessStopped } from '../../src/lib/stop.ts';
 import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';

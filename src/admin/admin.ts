@@ -1,8 +1,8 @@
 /**
- * The admin room: pages and answers about the service for its operator. It is never in a
- * message's way and imports no station; what it needs comes through these ports, which service.ts
- * and run.ts fill. Ports are called at any time, must be quick, and hand out no secret; what
- * people wrote, and who they are, comes from the reader alone.
+ * The ports of the admin room, which shows pages and answers about the service to its operator. The
+ * room is off the message path. Of the rooms with a contract (channels, brains, …) it imports only
+ * the ledger's. service.ts and run.ts fill these ports. A port may be called at any time, is quick,
+ * and returns no secret. Texts and people's ids come only from the reader.
  */
 import type {
   AnsweringStatus,
@@ -29,51 +29,52 @@ import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/ledger.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
 import type { ConfigTrials } from './config-trials.ts';
+import type { InstanceState } from './schemas/status.ts';
 import type { InstancesPort } from './instances/instances.ts';
 import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {
   readonly version: string;
-  /** When the process began its work, milliseconds since 1970. */
+  /** When the process started to work, in milliseconds since 1970. */
   readonly startedAt: number;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Failing: svc can accept or keep nothing any more. A channel that is down is not that. */
+  /** Failing: svc can no longer accept or store anything. A channel that is down does not count. */
   health(): Health;
-  plan(): PlanView;
+  runningConfig(): RunningConfigView;
   readonly meters: Meters;
-  readonly frames: LiveEventRing;
-  /** What was counted here in the minute of now, and is not kept yet. */
+  readonly liveEvents: LiveEventRing;
+  /** This instance's counts that are not stored yet. */
   readonly figures: Pick<FigureCounts, 'atHand' | 'unkept'>;
   gauges(): Gauges;
   backlog(): readonly ChannelBacklog[];
-  /** Connections open on all listeners. */
+  /** How many connections are open on all listeners. */
   connections(): number;
-  /** Model calls of now, by provider: under way, and held back by the model's limit. */
+  /** Current model calls by provider: under way, and waiting for the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
-  /** The MCP servers of this instance's agents. */
+  /** The states of the MCP servers of this instance's agents. */
   mcp(): readonly McpStanding[];
-  /** All that work on the ledger; null: this one has it alone, whatever comes. */
+  /** The instances on the ledger; null: the storage allows only this one. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
-  readonly byHand: TakeoverPort;
+  readonly takeovers: TakeoverPort;
   readonly approvals: ApprovalPort;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
-  /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
+  /** Stores an operator's act before the answer goes out; false: it could not be stored. */
   audit(row: AuditRow): Promise<boolean>;
-  /** Whom the gates of messengers turned away here, newest first. */
+  /** Senders that the messengers' gates turned away at this instance, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
   readonly control: ConfigControl;
   readonly trials: ConfigTrials;
   readonly models: ModelProbes;
   readonly secrets: SecretControl;
-  /** null: svc runs by itself. */
+  /** null: no application runs around svc. */
   readonly application: ApplicationLink | null;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 
-/** Conversations that an operator answers by hand. */
+/** The port for takeovers: conversations that an operator answers. */
 export type TakeoverPort = Pick<
   Ledger['byHand'],
   'hold' | 'giveBack' | 'of' | 'held' | 'waiting'
@@ -81,32 +82,32 @@ export type TakeoverPort = Pick<
   answer(where: ConversationKey, written: HandWritten): Promise<TakeoverResult>;
 };
 
-/** Calls that wait for a yes, decided by an operator, by their ids alone. */
+/** The port for an operator's decisions on calls that wait for approval, by their ids alone. */
 export type ApprovalPort = {
   decide(id: string, verdict: 'approved' | 'refused'): Promise<DecideResult>;
 };
 
 export type Health =
   | { readonly status: 'ok' }
-  /** `isStopping`: it was told to end, or ends by itself; left out: it was not. */
+  /** `isStopping`: svc ends, by request or by itself; left out: it does not. */
   | { readonly status: 'failing'; readonly reason: string; readonly isStopping?: true };
 
-/** The configuration in use. */
-export type PlanView = {
+/** The configuration in use and its channels. */
+export type RunningConfigView = {
   readonly revision: string;
-  /** When it was taken into use, milliseconds since 1970. */
+  /** When it came into use, in milliseconds since 1970. */
   readonly usedAt: number;
   readonly config: Config;
-  /** Warnings of the check, and of what is wrong now. */
+  /** Warnings of the configuration check and of current problems. */
   readonly warnings: readonly WarningStatus[];
-  readonly channels: readonly PlannedView[];
+  readonly channels: readonly PlannedChannelView[];
 };
 
 /**
- * `key` is the ledger's; null: the channel takes no part. `isHeld`: not another instance has its
- * connection, for which this one waits.
+ * `key` is the ledger's key; null: the channel takes no part. `isHeld` false: another instance has
+ * the channel's connection, and this one waits for it.
  */
-export type PlannedView = ChannelView & {
+export type PlannedChannelView = ChannelView & {
   readonly key: ChannelKey | null;
   readonly isHeld: boolean;
 };
@@ -117,15 +118,15 @@ export type ChannelView = {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly reason: string | null;
-  /** When the platform was last heard of; null: not yet, or the channel has no such sign. */
+  /** When the platform last answered; null: not yet, or the channel has no such sign. */
   readonly lastSeenAt: number | null;
 };
 
 /**
- * What `/api/v1/status` answers. Times are milliseconds since 1970, lengths milliseconds. Where
- * several instances work on one ledger, it is of all of them (instances/whole.ts says by which
- * rules), but for `version`, `revision`, `plan`, `startedAt`, `uptimeMs`, `access`, `application`
- * and `brains`, which are of the one that was asked.
+ * The answer of `/api/v1/status`. Times are milliseconds since 1970, durations milliseconds. If
+ * several instances share a ledger, it merges all of them by the rules in instances/whole.ts. Only
+ * `version`, `revision`, `plan`, `startedAt`, `uptimeMs`, `access`, `application` and `brains` are
+ * of the instance that answers.
  */
 export type Status = {
   readonly status: Health['status'];
@@ -137,25 +138,27 @@ export type Status = {
   readonly uptimeMs: number;
   readonly storage: StorageBackend;
   readonly access: Access;
-  /** There is an application around svc, see application.ts; null: svc is older than that. */
+  /**
+   * Whether an application runs around svc, see application.ts; null: svc is older than the field.
+   */
   readonly application: boolean | null;
   /** Messages accepted in the last 60 s. */
   readonly perMinute: number;
-  /** What went which way in the last 60 s; null: svc is older than that. */
+  /** Throughput of the last 60 s; null: svc is older than the field. */
   readonly traffic: ThroughputStatus | null;
   readonly channels: readonly ChannelStatus[];
   readonly brains: readonly BrainStatus[];
   readonly providers: readonly ProviderStatus[];
   readonly models: readonly ModelCallsStatus[];
-  /** Of each brain that gets messages; null: svc is older than that. */
+  /** One for each brain that gets messages; null: svc is older than the field. */
   readonly answering: readonly AnsweringStatus[] | null;
   readonly backlog: readonly BacklogStatus[];
-  /** Whether replies arrive, by channel; null: svc is older than that. */
+  /** Whether replies arrive, by channel; null: svc is older than the field. */
   readonly deliveries: readonly DeliveryStatus[] | null;
   readonly counts: CountsStatus;
-  /** Conversations that an operator answers by hand; null: svc is older than that. */
+  /** How many conversations an operator has taken over; null: svc is older than the field. */
   readonly held: number | null;
-  /** Calls that wait for a person's yes, of the whole ledger; null: svc is older than that. */
+  /** How many calls on the whole ledger wait for approval; null: svc is older than the field. */
   readonly approvals: { readonly waiting: number } | null;
   readonly times: {
     readonly waited: TimesStatus;
@@ -164,19 +167,19 @@ export type Status = {
   };
   /** The first hundred warnings. */
   readonly warnings: readonly WarningSummary[];
-  /** How many warnings there are beside these. */
+  /** How many warnings follow after these. */
   readonly warningsLeftOut: number;
-  /** The number of the one that was asked; null: it works alone, or svc is older than that. */
-  /** MCP servers of this instance; null: svc is older than that. */
+  /** MCP servers of this instance; null: svc is older than the field. */
   readonly mcp: readonly McpStanding[] | null;
+  /** The number of the instance that answers; null: it works alone, or svc is older. */
   readonly instance: number | null;
-  /** Of when the oldest of these numbers is; null: all are of now. */
+  /** The time of the oldest number here; null: all are current. */
   readonly asOf: number | null;
-  /** In the order of their starts; empty: one works alone; null: svc is older than that. */
+  /** In the order of their starts; empty: one works alone; null: svc is older than the field. */
   readonly instances: readonly InstanceStatus[] | null;
 };
 
-/** A channel's messages that a brain is done with, and a brain's calls of a model. */
+/** Messages of a channel that a brain has finished, and a brain's calls of a model, per minute. */
 export type ThroughputStatus = {
   readonly answered: readonly {
     readonly channel: string;
@@ -190,19 +193,12 @@ export type ThroughputStatus = {
   }[];
 };
 
-/**
- * `starting`: it told nothing yet. `late`: it told nothing for five seconds, since it hangs or is
- * cut off from the server; its numbers are of `toldAt`. `stopping`: it ends.
- */
-export const instanceStates = ['starting', 'up', 'failing', 'stopping', 'late'] as const;
-export type InstanceState = (typeof instanceStates)[number];
-
-/** `name` is what people call it: a platform's name, or the chore's. */
+/** `name` is for people: the platform's name, or the lease's own word. */
 export type PostStatus = { readonly post: string; readonly name: string };
 
-/** One that works on the ledger. What it did not tell yet is null. */
+/** An instance that works on the ledger. A field that it did not report yet is null. */
 export type InstanceStatus = {
-  /** Every start has a new one, which is higher. */
+  /** Every start gets a new, higher number. */
   readonly id: number;
   readonly state: InstanceState;
   readonly reason: string | null;
@@ -210,26 +206,28 @@ export type InstanceStatus = {
   readonly revision: string | null;
   readonly startedAt: number;
   readonly toldAt: number | null;
-  /** The name of its machine. */
+  /** The name of the machine. */
   readonly host: string | null;
-  /** Where it listens; `of`: a channel's type, or `admin`. */
+  /** Where the instance listens; `of`: a channel's type, or `admin`. */
   readonly addresses: readonly { readonly of: string; readonly address: string }[];
-  /** What it alone may do; `post`: the key of a messenger whose connection it has, or a chore. */
+  /**
+   * The leases that it holds; `post`: the key of a messenger that it is connected to, or a task's
+   * name.
+   */
   readonly posts: readonly PostStatus[];
   readonly perMinute: number | null;
   readonly inHand: number | null;
   readonly waiting: number | null;
 };
 
-/** Whether there is any bearer with which one may write. */
+/** Whether an operator can sign in at all, or the service is read-only. */
 export type Access = 'read_only' | 'operator';
 
 /**
- * `brain` is null for a channel without a route: it is not started. `address` is where messages
- * are sent to it; null for one that fetches them itself. Without the bearer it lacks a path that
- * somebody chose: it may be meant as a secret. `addresses` are those of all instances, `instance`
- * is the one that has a messenger's connection, or stands worse than others; null where there is
- * none such.
+ * `brain` is null for a channel without a route, which is not started. `address` is where senders
+ * reach it; null for a channel that fetches its messages. Without the operator's token it lacks a
+ * configured path, which may be meant as a secret. `addresses` are those of all instances.
+ * `instance` holds a messenger's connection, or is in a worse state than the others; null: neither.
  */
 export type ChannelStatus = Omit<ChannelView, 'since' | 'state'> & {
   readonly state: ChannelState | 'unrouted';
@@ -248,7 +246,7 @@ export type BrainStatus = {
   readonly models: readonly ModelStatus[];
 };
 
-/** `dropped`: the shield keeps this model from ever being asked. */
+/** `dropped`: the privacy filter removes this model before any call. */
 export type ModelStatus = {
   readonly name: string;
   readonly locality: 'local' | 'cloud';
@@ -256,8 +254,8 @@ export type ModelStatus = {
 };
 
 /**
- * Unsettled rows, those at work included; `unroutable` of them wait for a channel that is gone.
- * `oldestAt`: when the oldest was accepted (of a reply: made).
+ * Unsettled rows, including those under way; `unroutable` of them wait for a channel that is gone.
+ * `oldestAt`: when the oldest message was accepted or the oldest reply was made.
  */
 export type BacklogStatus = {
   readonly channel: string;
@@ -267,7 +265,7 @@ export type BacklogStatus = {
   readonly oldestAt: number | null;
 };
 
-/** Counted since the start; only `waiting`, `inFlight` and `deadLettersKept` are of now. */
+/** Counts since the start; `waiting`, `inFlight` and `deadLettersKept` are current. */
 export type CountsStatus = {
   readonly accepted: number;
   readonly duplicates: number;
@@ -281,7 +279,7 @@ export type CountsStatus = {
   readonly deadLettersKept: number;
 };
 
-/** What `/api/v1/config/names` answers: names alone, so that a list can offer them. */
+/** The answer of `/api/v1/config/names`: only names, to fill lists with. */
 export type ConfigNames = {
   readonly revision: string;
   readonly usedAt: number;
@@ -301,8 +299,11 @@ export type RouteStatus = {
   readonly running: boolean;
 };
 
-/** Without the bearer, what the code means: no path of this machine, and no piece of the file. */
+/**
+ * For a reader, the general meaning of the code, without paths of this machine or parts of the
+ * file.
+ */
 export type WarningStatus = Pick<ConfigProblem, 'code' | 'path' | 'message' | 'remedy'>;
 
-/** `instances`: the ones that have it; null: all do. */
+/** `instances`: the ones with this warning; null: all. */
 export type WarningSummary = WarningStatus & { readonly instances: readonly number[] | null };

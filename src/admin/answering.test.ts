@@ -29,14 +29,14 @@ const config = {
 const ofBrain = (meters: Meters): string => answeringOf(meters, config)[0]!.standing;
 const ofModel = (meters: Meters): string => meters.models.get(model)!.shown.standing;
 
-/** Messages come one a second, and each is asked up to three times. */
+/** A service with a message a second, and up to three calls of the model for each. */
 function start(standing = ofBrain) {
   const clock = takeoverClock(1_000_000);
   const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
   const hub = createEvents({ log, ...clock });
   const call = (result: 'answer' | 'server_error'): void =>
     hub.modelAnswered({ model, provider: 'local_runtime', result, ms: 1 });
-  /** @returns how the brain stood after each, or what is looked at instead */
+  /** @returns after each message the health that `standing` reads */
   return (seconds: number, answeredAt: number | null): readonly string[] =>
     Array.from({ length: seconds }, () => {
       clock.pass(1_000);

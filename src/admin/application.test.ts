@@ -1,4 +1,4 @@
-/** The paths that are there with an application around the service alone. */
+/** The paths that exist only with an application around the service. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeApplication } from '../../test/fake/admin-application.ts';

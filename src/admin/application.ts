@@ -1,18 +1,18 @@
 /**
- * The application that the service runs in, as the admin room knows it: whom its window signed in,
- * and a page of its own, for when the service is not there. Absent where svc runs by itself.
+ * The port to the application around the service: the user whom its window signed in, and its own
+ * page, which works without the service. Absent if no application runs around svc.
  */
 
-/** Codes of one use, and the token that one is traded for; `SignIn` in http/sign-in.ts is it. */
+/** Trades a code, which works once, for a token. `SignIn` in http/sign-in.ts implements it. */
 export interface CodeTrade {
-  /** @returns a new code, of characters that a URL takes; those before it are worth nothing now */
+  /** @returns a new code of URL-safe characters; earlier codes are invalid now */
   offer(): string;
   trade(sent: string): Traded;
-  /** Why a token that was right is so no more; null: there never was another. */
+  /** Why the last valid token is invalid now; null: there never was one. */
   readonly withdrawn: Withdrawn | null;
 }
 
-/** Why nobody has the token any more, as far as the page is told. */
+/** Why the token is invalid, as the page reports it. */
 export type Withdrawn = 'code_used_twice' | 'moved' | 'idle';
 
 export type Traded =
@@ -22,7 +22,7 @@ export type Traded =
 /** May be called at any time; returns at once and never throws. */
 export interface ApplicationLink {
   readonly signIn: CodeTrade;
-  /** The application's own page; null: nobody shows one at this moment. */
+  /** The URL of the application's own page; null: it shows none now. */
   readonly page: string | null;
   /** Asks for a window that is signed in. */
   showWindow(): WindowAsked;
@@ -30,15 +30,15 @@ export interface ApplicationLink {
 
 export type WindowAsked =
   | { readonly kind: 'asked' }
-  /** It was asked for just now. */
+  /** Another request came just before. */
   | { readonly kind: 'too_soon'; readonly afterMs: number }
-  /** Nobody is there to show one. */
+  /** No shell runs that could show a window. */
   | { readonly kind: 'no_shell' };
 
-/** What `/api/v1/application` answers. */
+/** The answer of `/api/v1/application`. */
 export type ApplicationView = {
-  /** Somebody is there who can show a window. */
+  /** Whether a shell runs that can show a window. */
   readonly shell: boolean;
-  /** Told to who is signed in, on this machine; null for others, and where nobody shows one. */
+  /** Only for a signed-in user on this machine; null for others, or without a page. */
   readonly page: string | null;
 };

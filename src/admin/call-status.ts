@@ -1,4 +1,4 @@
-/** What the calls to models say of the providers and models of the configuration in use. */
+/** The status of providers and models of the configuration in use, from the calls to them. */
 import type { Config } from '../config/config.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
@@ -14,13 +14,13 @@ import type {
 } from './model-probes.ts';
 
 type Configured = Pick<Config, 'brains'>;
-type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;
+type AllMeters = Pick<Meters, 'providers' | 'models' | 'brains'>;
 
 export function providersOf(
   { providers, models }: Pick<Meters, 'providers' | 'models'>,
   config: Configured,
 ): ProviderStatus[] {
-  const inUse = namesIn(config);
+  const inUse = providersByModel(config);
   return [...new Set(inUse.values())].map((provider) => {
     const met = providers.get(provider);
     const { standing, since, shownAt } = shownOf(met?.shown);
@@ -29,7 +29,7 @@ export function providersOf(
       its === provider ? (models.get(model)?.window ?? []) : [],
     );
     return {
-      ...callsOf(provider, met?.calls ?? none),
+      ...callsOf(provider, met?.calls ?? noCalls),
       state: standing === 'degraded' ? 'up' : standing,
       standing,
       since,
@@ -41,15 +41,22 @@ export function providersOf(
   });
 }
 
-/** Those that are in use, and then those that were: their counts are kept, and little else. */
-export function modelsOf(asked: Asked, config: Configured): ModelCallsStatus[] {
-  const inUse = namesIn(config);
-  const gone = [...asked.models].filter(([name, { calls }]) => !inUse.has(name) && calls.size > 0);
+/** Models in use, then former ones, which keep their counts and little else. */
+export function modelsOf(meters: AllMeters, config: Configured): ModelCallsStatus[] {
+  const inUse = providersByModel(config);
+  const former = [...meters.models].filter(
+    ([name, { calls }]) => !inUse.has(name) && calls.size > 0,
+  );
   return [
     ...[...inUse].map(([model, provider]) => {
-      return modelOf(model, provider, asked.models.get(model), repliesAround(model, asked, config));
+      return modelOf(
+        model,
+        provider,
+        meters.models.get(model),
+        repliesAround(model, meters, config),
+      );
     }),
-    ...gone.map(([model, met]) => modelOf(model, met.provider, met, null)),
+    ...former.map(([model, met]) => modelOf(model, met.provider, met, null)),
   ];
 }
 
@@ -63,7 +70,7 @@ function modelOf(
   const shown = shownOf(met?.shown);
   return {
     model,
-    ...callsOf(provider, met?.calls ?? none),
+    ...callsOf(provider, met?.calls ?? noCalls),
     inUse: replies !== null,
     ...shown,
     reason: shown.standing === 'up' ? null : (met?.last ?? null),
@@ -72,13 +79,13 @@ function modelOf(
   };
 }
 
-function repliesAround(model: ModelName, { brains }: Asked, config: Configured): number {
-  const may = config.brains.filter((brain) => askedOf(brain).includes(model));
+function repliesAround(model: ModelName, { brains }: AllMeters, config: Configured): number {
+  const may = config.brains.filter((brain) => allowedModelsOf(brain).includes(model));
   return may.reduce((sum, { name }) => sum + (brains.get(name)?.window.fiveMinutes.good ?? 0), 0);
 }
 
-/** The models that the shield leaves to a brain. */
-export function askedOf({ models, sensitivity }: Config['brains'][number]): ModelName[] {
+/** The models that the privacy filter leaves to a brain. */
+export function allowedModelsOf({ models, sensitivity }: Config['brains'][number]): ModelName[] {
   return models.flatMap(({ provider, modelId, locality }) =>
     sensitivity === 'private' && locality === 'cloud'
       ? []
@@ -86,17 +93,17 @@ export function askedOf({ models, sensitivity }: Config['brains'][number]): Mode
   );
 }
 
-const none: CallMeters = new Map();
+const noCalls: CallMeters = new Map();
 
 /** Each model with its provider. */
-function namesIn({ brains }: Configured): ReadonlyMap<ModelName, string> {
+function providersByModel({ brains }: Configured): ReadonlyMap<ModelName, string> {
   const models = brains.flatMap((brain) => brain.models);
   return new Map(
     models.map(({ provider, modelId }) => [`${provider}/${modelId}` as ModelName, provider]),
   );
 }
 
-/** Of what is unknown no time means anything to people. */
+/** Times of an unknown health mean nothing to people, so they are null. */
 export function shownOf(shown: Shown | undefined) {
   if (shown === undefined || shown.standing === 'unknown') {
     return { standing: 'unknown', since: null, shownAt: null } as const;

@@ -8,21 +8,21 @@ import {
 import { channelKeyOf, type ChannelKey } from '../domain/ids.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 
-/** `several`: a sentence that says what to name instead. */
+/** `several`: a sentence that asks for a more exact name. */
 export type NamedChannel =
   | { readonly kind: 'found'; readonly key: ChannelKey }
   | { readonly kind: 'several'; readonly message: string };
 
 const synonyms: ReadonlyMap<string, ChannelType> = new Map(Object.entries(channelSynonyms));
 
-/** The type that a person names; undefined: the name is no type. */
+/** Finds the type with that name; undefined: there is none. */
 export function channelTypeNamed(named: string): ChannelType | undefined {
   return channelTypes.find((one) => one === (synonyms.get(named) ?? named));
 }
 
 /**
- * The channel that a person names: by its key, or a messenger by its type alone, when one bot of it
- * is known. An unknown name stays as it is written: nothing is found for it.
+ * Finds the channel that a person names: by its key, or a messenger by its type if only one bot of
+ * it is known. An unknown name stays as written, and finds nothing.
  */
 export async function findChannel(
   named: string,
@@ -37,15 +37,15 @@ export async function findChannel(
   return { kind: 'several', message: `Say of which bot: ${keys.join(' or ')}.` };
 }
 
-/** How a person names a bot. */
+/** An example of a bot's name, for help texts. */
 export const botExample = `${messengerTypes[0]}:4711`;
 
-/** What a list is asked for; `unknown`: a sentence that says what may be named. */
+/** The channel filter of a list; `unknown`: a sentence that says which names are allowed. */
 export type ChannelsAsked =
   | { readonly kind: 'found'; readonly channel: string }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** The channels that a person names for a list: one by its key, or all of a type. */
+/** Reads a list's channel filter: one channel by its key, or all of a type. */
 export function channelsAsked(named: string): ChannelsAsked {
   const [name = '', ...bot] = named.split(':');
   const type = channelTypes.find((one) => one === (synonyms.get(name) ?? name));

@@ -1,25 +1,25 @@
-/** What the admin room asks of the configuration in use: its text, a new text, earlier texts. */
+/** The port to the configuration: the text in use, a new text, earlier texts. */
 import type { ConfigProblem } from '../config/config.ts';
 
-/** May be called at any time; changes are made one after the other. */
+/** May be called at any time. Changes run one after the other. */
 export interface ConfigControl {
   inUse(): ConfigInUse;
-  /** What lies in the file, in use or not. */
+  /** The text in the file, in use or not. */
   onDisk(): Promise<ConfigOnDisk>;
-  /** Takes a new text into use, or says why the old text stays in use and in its file. */
+  /** Brings a new text into use, or says why the old one stays in use and in its file. */
   apply(asked: ConfigAsked): Promise<Applied>;
-  /** The configuration in use, and the earlier ones that are kept: newest first. */
+  /** The configuration in use and the stored earlier ones, newest first. */
   history(): Promise<readonly ConfigRow[] | HistoryFault>;
-  /** null: no such revision is kept. */
+  /** null: no such revision is stored. */
   kept(revision: string): Promise<ConfigKept | HistoryFault | null>;
 }
 
 /** Times are milliseconds since 1970. */
 export type ConfigInUse = {
   readonly revision: string;
-  /** The text as it is in use, whatever became of the file since. */
+  /** The text in use, even if the file has changed since. */
   readonly text: string;
-  /** `database`: all instances that share one have it from there. */
+  /** `database`: all instances that share it read it from there. */
   readonly place: 'file' | 'database' | 'nowhere';
   /** null: the configuration is in no file. */
   readonly file: string | null;
@@ -34,11 +34,11 @@ export type ConfigOnDisk = { readonly revision: string } & (
 
 export type ConfigAsked = {
   readonly text: string;
-  /** The revision that the text is to replace. */
+  /** The revision to replace. */
   readonly revision: string;
-  /** The revision of the file where somebody edited it, to be replaced as well; null: no edit. */
+  /** The revision of an edited file that may be replaced too; null: the file must not be edited. */
   readonly edited: string | null;
-  /** Whether the caller could still ask with these host names allowed. */
+  /** Whether the caller could still connect if only these host names were allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
 };
 
@@ -55,7 +55,7 @@ export type ConfigKept = {
   readonly text: string;
 };
 
-/** `detail` says what is in the way, and what to do. */
+/** `detail` names the obstacle and the remedy. */
 export type HistoryFault = { readonly kind: 'fault'; readonly detail: string };
 
 export type Applied =
@@ -63,16 +63,16 @@ export type Applied =
       readonly kind: 'applied';
       readonly revision: string;
       readonly usedAt: number;
-      /** Sentences. */
+      /** Sentences about what changed. */
       readonly changes: readonly string[];
       readonly warnings: readonly ConfigProblem[];
     }
   | ConfigRefused;
 
-/** `detail` says in a sentence or two why, and what to do. */
+/** `detail` gives the reason and the remedy in a sentence or two. */
 export type ConfigRefused = { readonly kind: 'refused'; readonly detail: string } & (
   | {
-      /** Another revision is in use, or the file is not the one in use; `revision` says which. */
+      /** Another revision is in use, or the file was edited; `revision` says which. */
       readonly code: 'revision_conflict' | 'file_changed';
       readonly revision: string;
     }
@@ -82,18 +82,18 @@ export type ConfigRefused = { readonly kind: 'refused'; readonly detail: string 
     }
   | {
       readonly code: 'restart_required';
-      /** Paths of what belongs to the process. */
+      /** Paths of fields that need a restart. */
       readonly fields: readonly string[];
     }
   | {
-      /** Others on the same database cannot use it, or did not say that they can. */
+      /** Other instances on the same database cannot use it, or did not answer. */
       readonly code: 'config_refused_by_instance';
       readonly refusals: readonly RefusedByInstance[];
     }
   | { readonly code: 'would_lock_out' | 'rolled_back' | 'not_saved' }
 );
 
-/** `reason` is the code of its refusal, or `silent`; `host` is empty where it is not known. */
+/** `reason` is the code of its refusal, or `silent`; `host` is empty if it is not known. */
 export type RefusedByInstance = {
   readonly instance: number;
   readonly host: string;

@@ -1,6 +1,6 @@
 /**
- * Questions of an operator about configurations. Nothing is changed by them: the service runs on,
- * and nothing is delivered, kept or counted. No answer holds the value of a variable.
+ * The port for an operator's questions about configurations. They change nothing in the running
+ * service: svc delivers, stores and counts nothing. No answer contains a secret.
  */
 import type { ChannelType, ConfigProblem } from '../config/config.ts';
 import type { TurnRow } from '../domain/conversation.ts';
@@ -13,15 +13,18 @@ import type { Described } from './schemas/schema.ts';
 import type { problemSchema } from './schemas/status.ts';
 
 export interface ConfigTrials {
-  /** The check of a text, with what only this machine can tell: its folders, the file's rights. */
+  /** Checks a text, including folders and file rights of this machine. */
   validate(text: string): Promise<Validated>;
-  /** `busy`: too many are asked for at once. @param left aborts when the client has left */
+  /**
+   * `busy`: too many preflights run.
+   * @param left aborts when the client has left
+   */
   preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'>;
   /**
    * Asks a brain of a draft.
    * @param left aborts when the client has left
    * @param show is called with '' once the brain is asked, then with the whole reply so far while
-   *   it is written; absent: nobody looks
+   *   it is written; left out: nobody watches
    */
   tryBrain(draft: Draft, left: AbortSignal, show?: (whole: string) => void): Promise<Tried>;
 }
@@ -35,7 +38,7 @@ export type CheckLine = {
   readonly subject: string;
   readonly message: string;
   readonly remedy: string | null;
-  /** As long as it fails the configuration is not taken into use. */
+  /** While it fails, the configuration cannot come into use. */
   readonly refuses: boolean;
 };
 
@@ -44,11 +47,17 @@ export type Draft = {
   readonly config: string;
   readonly brain: string;
   readonly text: string;
-  /** Its stamp: private, and no model elsewhere is asked, whatever the brain is. */
+  /**
+   * The sensitivity label of the text. If it is private, no cloud model is asked, even by a public
+   * brain.
+   */
   readonly sensitivity: Sensitivity;
-  /** For the grants of an agent; null: the channel that the draft routes to the brain. */
+  /**
+   * The channel that decides which of an agent's grants hold; null: the one that the draft routes
+   * to the brain.
+   */
   readonly channel: ChannelType | null;
-  /** What was said before, oldest first. */
+  /** The conversation so far, oldest first. */
   readonly turns: readonly TurnRow[];
 };
 
@@ -56,13 +65,13 @@ export type Tried =
   | { readonly kind: 'tried'; readonly result: TryResult }
   | { readonly kind: 'config_invalid'; readonly problems: readonly ConfigProblem[] }
   | { readonly kind: 'secret_missing'; readonly problems: readonly ConfigProblem[] }
-  /** Folders of the brain that come by hand only; `fields` are paths in the draft. */
+  /** Folders of the brain that need a person at the machine; `fields` are paths in the draft. */
   | {
       readonly kind: 'restart_required';
       readonly fields: readonly string[];
       readonly detail: string;
     }
-  /** `brains` are those that the draft has. */
+  /** `brains` are the names in the draft. */
   | { readonly kind: 'unknown_brain'; readonly brains: readonly string[] }
   | { readonly kind: 'busy' };
 
@@ -73,21 +82,21 @@ export type TryResult = {
   readonly ms: number;
   readonly why: string;
   readonly trace: Trace;
-  /** Of every model of the brain, as listed. */
+  /** One for each model of the brain, in the configured order. */
   readonly answers: readonly AnswerRow[];
   readonly tools: readonly ToolRow[];
 };
 
 /**
- * Of a trial under way. `more`: the reply goes on with this text; `anew`: this text takes the place
- * of all that was told. The last event is its `result`, or the problem that it ended with.
+ * An event of a trial under way. `more`: text to append to the reply. `anew`: text that replaces
+ * all text so far. The last event is the `result`, or the problem that ended the trial.
  */
 export type TrialEvent =
   | { readonly kind: 'more' | 'anew'; readonly text: string }
   | { readonly kind: 'result'; readonly result: TryResult }
   | { readonly kind: 'problem'; readonly problem: Described<typeof problemSchema> };
 
-/** `reason` is a sentence where there is no answer; `failure` where a call failed. */
+/** `reason` is a sentence if there is no answer; `failure` is set if a call failed. */
 export type AnswerRow = {
   readonly model: string;
   readonly kind: 'answer' | 'failed' | 'dropped' | 'not_asked';
@@ -97,7 +106,7 @@ export type AnswerRow = {
   readonly reason: string | null;
 };
 
-/** `result` is what the model was told, cut; null: the tool was rehearsed and gave nothing. */
+/** `result` is the result that the model received, cut; null: the tool was not run in the trial. */
 export type ToolRow = {
   readonly tool: string;
   readonly mode: GrantMode;

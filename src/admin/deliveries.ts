@@ -1,21 +1,21 @@
 import type { TryCounts, TryReason } from '../telemetry/delivery-meters.ts';
 
 /**
- * Whether the replies of a channel arrive. `failing` needs several tries that failed, and ends only
- * once most arrive again for half a minute; `unknown`: nothing was tried for five minutes. Its bots
- * are one.
+ * Whether the replies of a channel arrive. It fails after several failed tries, and works again
+ * after most have arrived for half a minute. `unknown`: no tries for five minutes. All bots of a
+ * messenger count as one channel.
  */
 export type DeliveryStatus = {
   readonly channel: string;
   readonly state: 'arriving' | 'failing' | 'unknown';
-  /** Since when it fails, milliseconds since 1970; null: it does not. */
+  /** When it began to fail, in milliseconds since 1970; null: it does not fail. */
   readonly since: number | null;
-  /** Tries of the last minute, and of the last five. */
+  /** Tries of the last minute, and of the last five minutes. */
   readonly minute: TryCounts;
   readonly fiveMinutes: TryCounts;
-  /** Why they failed, the most frequent of the last minute first. */
+  /** Reasons of failures, the most frequent of the last minute first. */
   readonly reasons: readonly TryReason[];
-  /** Replies that did not arrive yet, those that are being tried included. */
+  /** Replies that have not arrived yet, including those under way. */
   readonly waiting: number;
   /** When the oldest of them was made; null: none waits. */
   readonly oldestAt: number | null;

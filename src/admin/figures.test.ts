@@ -1,4 +1,4 @@
-/** What `/api/v1/figures` answers, of the steps of a span, and how often the ledger is read. */
+/** The answer of `/api/v1/figures` for the steps of a span, and how often it reads the ledger. */
 import { hourMs, minuteMs } from '../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { FiguresView, type FiguresSummary } from './figures.ts';
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % (6 * hourMs));
 const gauges = { inboxWaiting: 5, outboxWaiting: 0, outboxDeferred: 0, deadLetters: 1 };
 
-/** A service that began at that minute before noon, by the ring that keeps its rows. */
+/** A service that started at that minute before noon, with a ring that stores its rows. */
 function start({ began = 0 } = {}) {
   const clock = { now: noon + began * minuteMs };
   const ring = new FigureRing();
@@ -46,7 +46,7 @@ function start({ began = 0 } = {}) {
     const reply = { id: 'r' as ReplyId, message: 'm' as MessageId, attempt: 1 };
     counts.replyDelivered({ channel: 'a' as ChannelKey, ...reply, totalMs });
   };
-  /** Goes to that minute, and keeps what has ended, unless it cannot. */
+  /** Advances to that minute and stores the minutes that have ended, unless storing fails. */
   const pass = async (minute: number, keeps = true): Promise<void> => {
     clock.now = noon + minute * minuteMs;
     const rows = counts.turn(clock.now, { queue: 9, deadLetters: 2 });
@@ -65,7 +65,7 @@ test('every span has its steps, which end with the one that is not over', async 
   it.clock.now += 20_000;
   for (const span of spans) {
     const { stepMs, steps } = scales[span];
-    const { whole, off, from, until, since, ...told } = await it.view.told(span);
+    const { whole, off, from, until, since, ...told } = await it.view.summary(span);
     assert.deepEqual([told.span, told.stepMs], [span, stepMs]);
     assert.deepEqual([until - from, from % stepMs], [steps * stepMs, 0]);
     assert.ok(it.clock.now < until && it.clock.now >= until - stepMs);
@@ -85,10 +85,10 @@ test('a minute that was not kept is told from memory, and one that was is told o
   }
   it.accept(7);
   for (const span of spans) {
-    const { whole } = await it.view.told(span);
+    const { whole } = await it.view.summary(span);
     assert.equal(total(whole.accepted), 111 + 111 + 11 + 7, span);
   }
-  const { accepted } = (await it.view.told('hour')).whole;
+  const { accepted } = (await it.view.summary('hour')).whole;
   assert.deepEqual(accepted.slice(-9), [1, 10, 100, 1, 10, 100, 1, 10, 7]);
 });
 
@@ -96,7 +96,7 @@ test('a step without svc is off, and has nothing that was measured', async () =>
   const it = start({ began: -30 });
   it.accept(1);
   await it.pass(-10);
-  const { whole, off } = await it.view.told('hour');
+  const { whole, off } = await it.view.summary('hour');
   const at = (minute: number): number => 59 + minute + 10;
   assert.deepEqual(
     [off[at(-30)], off[at(-29)], off[at(-11)], off[at(-10)]],
@@ -113,7 +113,7 @@ test('the times of a span are of all that it holds, not of its steps', async () 
   for (let call = 0; call < 99; call++) it.deliver(10);
   await it.pass(-2);
   it.deliver(8_000);
-  const { p50Ms, p95Ms } = (await it.view.told('hour')).whole.overall;
+  const { p50Ms, p95Ms } = (await it.view.summary('hour')).whole.overall;
   assert.ok(p50Ms! <= 11 && p95Ms! <= 11, `${p50Ms} ${p95Ms}`);
 });
 
@@ -123,13 +123,13 @@ test('several instances are one, and so are the starts of one', async () => {
   await it.ring.keep([figureRow(7, other), figureRow(8, other)]);
   it.accept(5);
   await it.pass(-1);
-  const { whole, models } = await it.view.told('hour');
+  const { whole, models } = await it.view.summary('hour');
   const at = 58;
   assert.equal(whole.accepted[at], 405);
   assert.equal(whole.queue[at], 12 + 12 + 9, 'what waits is theirs together');
   assert.equal(whole.deadLetters[at], 3, 'the dead letters are those of all');
   assert.equal(whole.queue.at(-1), 5, 'of the minute of now only this one tells');
-  const day = await it.view.told('day');
+  const day = await it.view.summary('day');
   assert.equal(day.whole.queue.at(-1), 33, 'in a longer step all told so a minute ago');
   assert.deepEqual(
     models.map(({ answered, p50Ms }) => [answered[at], p50Ms[at]]),
@@ -151,7 +151,7 @@ test('a model that is called no more keeps what it did', async () => {
   it.counts.configUsed({ revision: 'without', ...plan });
   await it.pass(-49);
   await it.pass(0);
-  const { models, configs, whole } = await it.view.told('hour');
+  const { models, configs, whole } = await it.view.summary('hour');
   const [one] = models;
   assert.deepEqual([one?.model, total(one!.answered)], [model, 1]);
   assert.deepEqual([total(whole.inputTokens), total(whole.outputTokens)], [5, 6]);
@@ -160,21 +160,21 @@ test('a model that is called no more keeps what it did', async () => {
 
 test('an answer stands for seconds, and one that failed is asked for again', async () => {
   const it = start();
-  const [one, other] = await Promise.all([it.view.told('hour'), it.view.told('hour')]);
+  const [one, other] = await Promise.all([it.view.summary('hour'), it.view.summary('hour')]);
   assert.equal(one, other);
   it.clock.now += 4_999;
-  assert.equal(await it.view.told('hour'), one);
+  assert.equal(await it.view.summary('hour'), one);
   assert.equal(it.asked.times, 1);
   it.clock.now += 1;
-  assert.notEqual(await it.view.told('hour'), one);
+  assert.notEqual(await it.view.summary('hour'), one);
   it.clock.now += 60_000;
   it.asked.fails = true;
-  await assert.rejects(it.view.told('hour'));
+  await assert.rejects(it.view.summary('hour'));
   it.asked.fails = false;
-  assert.equal((await it.view.told('hour')).span, 'hour');
+  assert.equal((await it.view.summary('hour')).span, 'hour');
 });
 
-/** Every row of a span is full, and two instances wrote each. */
+/** Every row of a span is full, and each was written by two instances. */
 async function fullAnswer(span: keyof typeof scales, models: number): Promise<FiguresSummary> {
   const it = start();
   const { lengthMs, stepMs, steps } = scales[span];
@@ -187,7 +187,7 @@ async function fullAnswer(span: keyof typeof scales, models: number): Promise<Fi
   const kept = { figures: async (asked: never) => gathered(rows, asked) };
   const { counts, clock } = it;
   const ports = { reader: kept as never, figures: counts, gauges: () => gauges as never };
-  return new FiguresView({ ...ports, now: () => clock.now }).told(span);
+  return new FiguresView({ ...ports, now: () => clock.now }).summary(span);
 }
 
 async function gathered(rows: readonly FigureRow[], asked: never) {
@@ -213,7 +213,7 @@ test('of very many models over time the rest is told as one, and none is lost', 
     for (let n = 0; n < 5; n++) bucket.model(`p/${minute} ${n}`, 'p').answered++;
     await it.ring.keep([figureRow(1, bucket)]);
   }
-  const { models } = await it.view.told('hour');
+  const { models } = await it.view.summary('hour');
   assert.equal(models.length, modelsMax + 1);
   assert.equal(total(models.map(({ answered }) => total(answered))), 200);
   const rest = models.find(({ model }) => model === others)!;

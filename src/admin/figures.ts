@@ -1,6 +1,6 @@
 /**
- * Figures over time, as `/api/v1/figures` tells them: what all runs have kept, and what this one
- * has counted since. However many pages ask, the ledger is read once in a while.
+ * Figures over time for `/api/v1/figures`: the stored figures of all runs, and this run's newest
+ * counts. The ledger is read once in a while, however many pages ask.
  */
 import { Bucket, ModelCounts, gaugedOf } from '../telemetry/figures/counting.ts';
 import {
@@ -14,14 +14,15 @@ import { changesIn } from '../telemetry/figures/rollup.ts';
 import { LogHistogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
 
-/** For so long an answer is given again: a few times in each of its rows at most. */
+/** How long an answer is reused, always less than a step. */
 const freshMs = { hour: 5_000, day: 15_000, month: 60_000 } as const satisfies Record<Span, number>;
 
 /**
- * A list has a value a step, the oldest first; the last step is not over. `off`: no svc ran in it,
- * or before `since`, when the first that is kept begins: its counts are 0, and what is measured is
- * null, as it is where nothing was. Times of the whole are from acceptance to the delivered reply,
- * of a model those of its answers. `queue` and `deadLetters` are of the end of a step.
+ * Each list has one value a step, oldest first; the last step is not over. `off`: no svc ran in the
+ * step, or it is before `since`, when the first stored step begins. Its counts are 0 and its
+ * measurements null. Measurements are also null if nothing was measured. The whole's times run from
+ * acceptance to the delivered reply, a model's times are its answers'. `queue` and `deadLetters`
+ * are of the end of a step.
  */
 export type FiguresSummary = {
   readonly span: Span;
@@ -34,10 +35,10 @@ export type FiguresSummary = {
     readonly queue: readonly (number | null)[];
     readonly deadLetters: readonly (number | null)[];
   };
-  /** Those that were called, the most first; of very many the rest is `others`. */
+  /** Models that were called, the most called first; beyond a limit the rest is `others`. */
   readonly models: readonly ModelFigures[];
   readonly off: readonly boolean[];
-  /** When another configuration was taken into use. */
+  /** When another configuration came into use. */
   readonly configs: readonly Mark[];
 };
 
@@ -46,7 +47,7 @@ type CallFigures = {
   readonly failed: readonly number[];
   readonly p50Ms: readonly (number | null)[];
   readonly p95Ms: readonly (number | null)[];
-  /** Over the whole span. */
+  /** Times over the whole span. */
   readonly overall: { readonly p50Ms: number | null; readonly p95Ms: number | null };
   readonly inputTokens: readonly number[];
   readonly outputTokens: readonly number[];
@@ -65,9 +66,9 @@ export class FiguresView {
   }
 
   /** @throws ReadFailed */
-  told(span: Span): Promise<FiguresSummary> {
+  summary(span: Span): Promise<FiguresSummary> {
     const now = this.#ports.now();
-    return this.#fresh.told(span, freshMs[span], now, () => this.#read(span, now));
+    return this.#fresh.summary(span, freshMs[span], now, () => this.#read(span, now));
   }
 
   async #read(span: Span, now: number): Promise<FiguresSummary> {
@@ -82,11 +83,22 @@ export class FiguresView {
     });
     for (const minute of unkept) addTo(buckets, minute, Math.floor((minute.at - from) / stepMs));
     const since = sinceOf(kept, unkept);
-    return { span, from, until, stepMs, since, ...tell(buckets), configs: marksOf(kept, unkept) };
+    return {
+      span,
+      from,
+      until,
+      stepMs,
+      since,
+      ...summaryOf(buckets),
+      configs: marksOf(kept, unkept),
+    };
   }
 }
 
-/** What waits is told by all instances once a minute: what this one has now is not the whole. */
+/**
+ * Adds a minute that is not stored yet. It keeps the stored gauges of the step, which are of all
+ * instances: this one's current gauges are only a part.
+ */
 function addTo(buckets: (Bucket | null)[], minute: Bucket, place: number): void {
   if (!(place in buckets)) return;
   const step = buckets[place] ?? new Bucket(minute.at);
@@ -107,7 +119,7 @@ function marksOf({ marks, revisionBefore }: KeptFigures, unkept: readonly Bucket
 
 type Steps = readonly (Bucket | null)[];
 
-function tell(steps: Steps): Pick<FiguresSummary, 'whole' | 'models' | 'off'> {
+function summaryOf(steps: Steps): Pick<FiguresSummary, 'whole' | 'models' | 'off'> {
   const counted = (of: (bucket: Bucket) => number): number[] =>
     steps.map((step) => (step === null ? 0 : of(step)));
   const tokens = (of: (model: ModelCounts) => number): number[] =>
@@ -150,7 +162,7 @@ function modelsOf(steps: Steps): ModelFigures[] {
   });
 }
 
-/** The model's own; to `others` belong all that are shown under no name of theirs. */
+/** The model's own counts. `others` sums all models that are not shown by name. */
 function countsOf(step: Bucket, model: string, shown: ReadonlySet<string>): ModelCounts | null {
   if (model !== others) return step.models.get(model) ?? null;
   const rest = new ModelCounts(others);
@@ -176,29 +188,29 @@ function wholeMs(times: LogHistogram | undefined, share: number): number | null 
   return ms === null ? null : Math.round(ms);
 }
 
-/** Of so many questions the answers are kept, the last ones. */
+/** How many answers are cached, the last ones. */
 const questionsMax = 16;
 
 /**
- * Answers that are given again for a while, so that what is read does not grow with those who ask.
- * A read that failed is no answer to who asks next.
+ * Caches answers for a while, so that the number of reads does not grow with the number of callers.
+ * A failed read is not cached.
  */
-export class Fresh<Key, Told> {
-  readonly #answers = new Map<Key, { readonly at: number; readonly told: Promise<Told> }>();
+export class Fresh<Key, Answer> {
+  readonly #answers = new Map<Key, { readonly at: number; readonly answer: Promise<Answer> }>();
 
   /** @param now milliseconds since 1970 */
-  told(key: Key, forMs: number, now: number, read: () => Promise<Told>): Promise<Told> {
+  summary(key: Key, forMs: number, now: number, read: () => Promise<Answer>): Promise<Answer> {
     const isFresh = ({ at }: { readonly at: number }): boolean => Math.abs(now - at) < forMs;
     const kept = this.#answers.get(key);
-    if (kept !== undefined && isFresh(kept)) return kept.told;
-    const answer = { at: now, told: read() };
+    if (kept !== undefined && isFresh(kept)) return kept.answer;
+    const answer = { at: now, answer: read() };
     this.#answers.delete(key);
     this.#answers.set(key, answer);
     const [oldest] = this.#answers.keys();
     if (this.#answers.size > questionsMax) this.#answers.delete(oldest!);
-    answer.told.catch(() => {
+    answer.answer.catch(() => {
       if (this.#answers.get(key) === answer) this.#answers.delete(key);
     });
-    return answer.told;
+    return answer.answer;
   }
 }

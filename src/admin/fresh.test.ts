@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fresh } from './figures.ts';
 
-/** Counts what is read. */
+/** Counts the reads. */
 function counting() {
   const fresh = new Fresh<string, number>();
   let reads = 0;
   const ask = (key: string, now: number): Promise<number> =>
-    fresh.told(key, 5_000, now, async () => ++reads);
+    fresh.summary(key, 5_000, now, async () => ++reads);
   return { fresh, ask };
 }
 
@@ -24,7 +24,7 @@ test('who asks while it is read waits for the same read', async () => {
 
 test('a read that failed is no answer to who asks next', async () => {
   const { fresh, ask } = counting();
-  const failed = fresh.told('a', 5_000, 0, () => Promise.reject(new Error('locked')));
+  const failed = fresh.summary('a', 5_000, 0, () => Promise.reject(new Error('locked')));
   await assert.rejects(failed, /locked/);
   assert.equal(await ask('a', 1), 1);
 });

@@ -1,46 +1,53 @@
-/** Looking at a model of the configuration in use: is it there? Nothing of anyone is sent. */
+/**
+ * The port to probe a model of the configuration in use: is it there? A probe sends no one's
+ * content.
+ */
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Standing } from '../domain/health.ts';
 
 export interface ModelProbes {
-  /** `none`: no brain may ask such a model. `busy`: too many are looked at. It takes up to 5 s. */
-  look(
+  /**
+   * `none`: no brain may ask such a model. `busy`: too many probes run. A probe takes up to 5 s.
+   */
+  probe(
     name: string,
   ): Promise<
-    { readonly kind: 'looked'; readonly look: ModelProbe } | { readonly kind: 'none' | 'busy' }
+    { readonly kind: 'looked'; readonly probe: ModelProbe } | { readonly kind: 'none' | 'busy' }
   >;
 }
 
 export type ModelProbe = {
   readonly model: ModelName;
-  /** Where its provider is asked. */
+  /** The address of its provider. */
   readonly address: string;
   /** The name of the variable that holds its key; null: it needs none. */
   readonly keyEnv: string | null;
-  /** Why it will not answer; null: nothing speaks against it. */
+  /** Why it will not answer; null: nothing prevents it. */
   readonly failure: { readonly kind: FailureKind; readonly detail: string } | null;
-  /** Where a local runtime lacks the model: some that it has. */
+  /** Some models that a local runtime has instead of this one. */
   readonly others: readonly string[];
 };
 
-// What a status tells of those who are asked: providers, models, and whether brains answer.
+// The parts of a status about calls: providers, models, and whether brains answer.
 
-/** null while nothing was measured. */
+/** null: nothing was measured. */
 export type TimesStatus = { readonly p50Ms: number | null; readonly p95Ms: number | null };
 
-/** `givenUp` calls were ended by svc, mostly since another answer was in hand: no failure. */
+/**
+ * svc ended `givenUp` calls itself, mostly because another answer came first. They are no failures.
+ */
 export type CallsStatus = {
   readonly provider: string;
   readonly answers: number;
   readonly failures: number;
   readonly givenUp: number;
-  /** The failures by why, most frequent first. */
+  /** Failures by reason, the most frequent first. */
   readonly reasons: readonly { readonly code: FailureKind; readonly count: number }[];
   readonly times: TimesStatus;
 };
 
-/** How often something went well and did not, in the last minute and the last five. */
+/** Successes and failures of the last minute and of the last five. */
 export type WindowStatus = {
   readonly oneMinute: SpanStatus;
   readonly fiveMinutes: SpanStatus;
@@ -48,20 +55,20 @@ export type WindowStatus = {
 type SpanStatus = { readonly answers: number; readonly failures: number };
 
 /**
- * How something stands by what the last minutes showed (domain/health.ts): a call, a turn, or a
- * look. While nothing is asked it stands as it did. What svc is too old to tell is null.
+ * The health by the results of the last minutes (domain/health.ts): calls, turns and probes.
+ * Without new results it stays as it was. A field that svc is too old to have is null.
  */
 type StandingStatus = {
   readonly standing: Standing | null;
-  /** When it was last shown. */
+  /** When the last result came. */
   readonly shownAt: number | null;
   readonly window: WindowStatus | null;
 };
 
 /**
- * `state` is `failing` where all models of it that are in use fail, as far as any of them showed
- * anything, and `up` also where it stands `degraded`; `since` is of its standing. `model`
- * (`provider/model_id`) is the one that failed last; null where the state is not `failing`.
+ * `state` is `failing` if all its models in use fail, as far as they have results. It is `up` also
+ * if the standing is `degraded`. `since` belongs to the standing. `model` (`provider/model_id`) is
+ * the one that failed last; null unless the state is `failing`.
  */
 export type ProviderStatus = CallsStatus &
   StandingStatus & {
@@ -72,10 +79,9 @@ export type ProviderStatus = CallsStatus &
   };
 
 /**
- * `model` is `provider/model_id`; one that is not `inUse` has no place in the configuration any
- * more, and only its counts. `reason` is its last failure where it does not stand well.
- * `answeredByOthers`: the turns of the last five minutes of brains that may ask it which another
- * model gave the reply of.
+ * `model` is `provider/model_id`. A model that is not `inUse` has left the configuration and has
+ * only its counts. `reason` is its last failure unless its standing is good. `answeredByOthers`:
+ * how many turns of the last five minutes another model of its brains answered.
  */
 export type ModelCallsStatus = CallsStatus &
   StandingStatus & {
@@ -87,9 +93,9 @@ export type ModelCallsStatus = CallsStatus &
   };
 
 /**
- * Whether messages to a brain are answered: `failing` where none is, `degraded` where some are not.
- * A failure of the window is a turn for which no model gave an answer; what the policy or the
- * bounds of an agent ended is none. `model` and `reason`: which of its models does not answer.
+ * Whether messages to a brain are answered: `failing` if none is, `degraded` if some are not. A
+ * failure in the window is a turn without an answer of any model. A turn that the policy or an
+ * agent's limits ended is none. `model` and `reason`: which of its models does not answer.
  */
 export type AnsweringStatus = {
   readonly brain: string;

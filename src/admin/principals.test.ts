@@ -1,4 +1,4 @@
-/** Who may use which route, written down apart from the table: the walks take the table's word. */
+/** Who may use which route, listed apart from the table, since the other walks trust the table. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startWalk } from '../../test/admin/walk.ts';

@@ -1,4 +1,4 @@
-/** The lists of the API, and what is written down of operators' writes. */
+/** The lists of the API, and the records of operators' writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -175,7 +175,7 @@ test('a write is kept before the server has closed, though its client has gone',
   await asked.promise;
   let hasClosed = false;
   const closing = started[Symbol.asyncDispose]().then(() => (hasClosed = true));
-  // The server cuts the connection of whoever it has waited for.
+  // The server cuts the connection after waiting for this write.
   await writing;
   for (let turns = 0; turns < 20; turns++) await turn();
   assert.equal(hasClosed, false);

@@ -1,4 +1,4 @@
-/** Finding messages by the API: who may find what, and what is written down of it. */
+/** Searching messages over the API: who may find what, and the audit of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ids, said } from '../../test/fake/admin-ledger.ts';

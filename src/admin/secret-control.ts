@@ -1,7 +1,6 @@
 /**
- * What the admin room asks of secrets: where each stands, and to keep or remove one in the
- * keychain. Values go in, and come back by no way: no answer tells one, its length, or a part of
- * it. Nothing here is in a message's way.
+ * The port to secrets: where each is stored, and changes of the keychain. Values go in and never
+ * come out: no answer has a value, its length or a part of it. All of it is off the message path.
  */
 import type { SecretSource } from '../config/found-secret.ts';
 import type { KeychainState } from '../domain/keychain-state.ts';
@@ -9,15 +8,18 @@ import type { KeychainState } from '../domain/keychain-state.ts';
 /** May be called at any time. Never rejects. */
 export interface SecretControl {
   /**
-   * The variables that the configuration in use names, then others that the keychain has. A
-   * keychain that does not answer is told as such, within the keychain's own limit.
+   * The variables that the configuration in use names, then others in the keychain. If the keychain
+   * does not answer within its own limit, the list says so.
    */
   list(): Promise<SecretList>;
-  /** The keychain's own list is looked at, and no value is read. @param names of variables */
+  /**
+   * Reads the keychain's list, but no value.
+   * @param names of variables
+   */
   presence(names: readonly string[]): Promise<readonly SecretPresence[]>;
   /**
-   * Changes are made one after the other, in the order of the calls.
-   * @param value as `faultOfSecretValue` lets it be
+   * Changes run one after the other, in the order of the calls.
+   * @param value accepted by `faultOfSecretValue`
    * @param left aborts when the client has left
    */
   set(name: string, value: string, left: AbortSignal): Promise<SecretChange>;
@@ -26,7 +28,7 @@ export interface SecretControl {
 
 export type SecretList = { readonly rows: readonly SecretRow[]; readonly store: SecretStore };
 
-/** `source`: where the value stands that svc has, or would take; the first place counts. */
+/** `source`: where svc has the value from, or would take it from; the first place counts. */
 export type SecretPresence = {
   readonly name: string;
   readonly source: SecretSource | 'missing';
@@ -35,8 +37,8 @@ export type SecretPresence = {
 };
 
 /**
- * `usedAt` are places in the configuration in use; none: the keychain alone has it. `restart`: what
- * stands in the keychain counts only after a restart, since svc has the value from before.
+ * `usedAt` are places in the configuration in use; none: only the keychain has it. `restart`: the
+ * keychain's value counts only after a restart, since svc has an earlier value.
  */
 export type SecretRow = SecretPresence & {
   readonly usedAt: readonly string[];
@@ -44,10 +46,10 @@ export type SecretRow = SecretPresence & {
 };
 
 export const storeKinds = ['secret_service', 'keychain', 'credential_manager', 'none'] as const;
-/** What the keychain of this system is; `none`: svc knows none for it. */
+/** The kind of this system's keychain; `none`: svc supports none here. */
 export type StoreKind = (typeof storeKinds)[number];
 
-/** `message` and `remedy` are sentences; null where it is ready. */
+/** `message` and `remedy` are sentences; null if it is ready. */
 export type SecretStore = {
   readonly kind: StoreKind;
   readonly state: KeychainState;
@@ -58,11 +60,11 @@ export type SecretStore = {
 export type SecretChange =
   | { readonly kind: 'done' }
   | { readonly kind: 'not_found' }
-  /** It opens the admin API itself, so whoever runs svc sets it. */
+  /** It opens the admin API itself, so a person sets it on the machine. */
   | { readonly kind: 'by_hand' }
-  /** As many as may be are kept. */
+  /** The keychain has as many names as the API may store. */
   | { readonly kind: 'full' }
-  /** Too many wait for their turn. */
+  /** Too many changes wait. */
   | { readonly kind: 'busy' }
   | {
       readonly kind: 'unavailable';

@@ -1,4 +1,4 @@
-/** What comes of values that are put: each outcome in words, and the value itself nowhere. */
+/** Putting secret values: the outcome in words, and the value nowhere. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -144,7 +144,7 @@ test('what is no name of a variable reaches neither audit nor answer', async () 
 
 const canary = 'Canary-4711-that-somebody-typed';
 
-/** A request with the canary in each place where a body can go wrong. */
+/** Requests with the canary in each place where a body can be wrong. */
 const malformed: readonly (readonly [string, readonly string[], number])[] = [
   [`{"value": "${canary}`, [asJson], 400],
   [canary, [asJson], 400],
@@ -210,7 +210,7 @@ test('a value is in no answer, log, audit, metric or frame, whatever comes of it
   for (const piece of [canary, canary.slice(0, 8), canary.slice(-8)]) {
     assert.ok(!all.includes(piece), all.slice(Math.max(0, all.indexOf(piece) - 200)).slice(0, 400));
   }
-  // A page of numbers may have the length of the longest by chance.
+  // A page of numbers may have the length of the longest secret by chance.
   const told = [...answers.slice(0, writes).map((one) => one.body), world.log()].join('\n');
   assert.doesNotMatch(told, new RegExp(`\\b${canary.length * 100}\\b`));
 });

@@ -1,4 +1,4 @@
-/** What was spent and how full budgets are, over the API, as the ledger tells it. */
+/** Spend and budgets over the API, by the ledger's numbers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { own, right, startWalk } from '../../test/admin/walk.ts';

@@ -1,18 +1,15 @@
-/** What was spent, and how full budgets are, as the API and `svc spend` tell it. */
+/** Summaries of spend and budgets, for the API and `svc spend`. */
 import { compareAmounts, sumOf } from '../domain/money.ts';
 import type { BrainConfig } from '../config/config.ts';
 import type { Budget, SpendBy, SpendRow, Spent, Tokens } from '../domain/spend.ts';
 import { localDay, localDayBefore } from '../lib/local-day.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 
-/** The ledger keeps no more. */
+/** The ledger stores no more days. */
 export const spendDaysMax = 400;
 export const spendDaysUsual = 30;
 
-/**
- * `since`: the first local day of it. `total` is of all that was spent since then, also where the
- * rows are not all there are.
- */
+/** `since`: its first local day. `total` is all spend since then, even if the rows are cut. */
 export type SpendSummary = {
   readonly by: SpendBy;
   readonly since: string;
@@ -20,7 +17,7 @@ export type SpendSummary = {
   readonly total: Spent;
 };
 
-/** The bounds of a budget, by the names that a configuration gives them. */
+/** The limits of a budget, by their names in a configuration. */
 export const budgetLimits = [
   'tokens_per_turn',
   'tokens_per_day',
@@ -29,8 +26,8 @@ export const budgetLimits = [
 ] as const;
 
 /**
- * What stands under one bound today. Numbers are decimal ones as text. `used`, `reserved` and
- * `percent` (of both, a whole number) are null where the bound is of each turn or each sender.
+ * The state of one limit today. Numbers are decimal text. `used`, `reserved` and `percent` (of
+ * both, a whole number) are null for a limit of each turn or each sender.
  */
 export type LimitSummary = {
   readonly limit: (typeof budgetLimits)[number];
@@ -42,12 +39,12 @@ export type LimitSummary = {
 
 export type BudgetSummary = { readonly brain: string; readonly limits: readonly LimitSummary[] };
 
-/** Today, a local day, and every brain that has a budget. */
+/** Today (a local day), and every brain with a budget. */
 export type BudgetsSummary = { readonly day: string; readonly rows: readonly BudgetSummary[] };
 
 /**
- * Days come newest first, everything else as the ledger tells it.
- * @param days how many local days, that of `now` among them
+ * Days come newest first, everything else in the ledger's order.
+ * @param days how many local days, including that of `now`
  * @param now milliseconds since 1970
  * @throws ReadFailed
  */
@@ -65,7 +62,7 @@ export async function spendSummary(
 }
 
 /**
- * @param brains those of the configuration in use
+ * @param brains of the configuration in use
  * @param now milliseconds since 1970
  * @throws ReadFailed
  */
@@ -113,7 +110,7 @@ function ofToday(
   return { limit, most: String(most), used: taken, reserved: held, percent };
 }
 
-/** Rounded down, so that 100 means that nothing more fits. */
+/** Rounded down, so 100 means that nothing more fits. */
 function percentOf(part: string, whole: string): number {
   if (compareAmounts(part, whole) >= 0 && compareAmounts(whole, '0') <= 0) return 100;
   return Math.floor((Number(part) / Number(whole)) * 100);
@@ -138,7 +135,7 @@ function totalOf(rows: readonly Spent[]): Spent {
   };
 }
 
-/** null: nothing of it has a price. */
+/** null: no part has a price. */
 function costOf(costs: readonly (string | null)[]): string | null {
   const priced = costs.filter((cost) => cost !== null);
   return priced.length === 0 ? null : sumOf(...priced);

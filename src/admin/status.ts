@@ -5,13 +5,20 @@ import type {
   BacklogStatus,
   BrainStatus,
   ChannelStatus,
-  PlanView,
+  RunningConfigView,
   RouteStatus,
   Status,
 } from './admin.ts';
 import type { Viewer } from './http/auth.ts';
-import { modelsOf, providersOf, timesOf, askedOf, shownOf, windowOf } from './call-status.ts';
-import { askedBy } from './instances/merging.ts';
+import {
+  modelsOf,
+  providersOf,
+  timesOf,
+  allowedModelsOf,
+  shownOf,
+  windowOf,
+} from './call-status.ts';
+import { mergedCalls } from './instances/merging.ts';
 import type { Took } from './instances/report.ts';
 import { channelsOf, instancesOf, wholeOf, type Whole } from './instances/whole.ts';
 import { deliveriesOf } from './instances/merging.ts';
@@ -22,30 +29,30 @@ import type { BrainMeters, Meters, ModelMeters, Shown } from '../telemetry/meter
 import type { AnsweringStatus } from './model-probes.ts';
 
 /**
- * Puts together what the service says of itself: states, times and counts, nothing of anyone.
- * Only an operator is told what may hold more of the configuration than its names.
+ * Makes the status: states, times and counts, without people's data. Only an operator sees more of
+ * the configuration than its names.
  */
 export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Promise<Status> {
   const whole = await wholeOf(ports);
-  const plan = ports.plan();
-  const asked = askedBy(whole);
+  const runningConfig = ports.runningConfig();
+  const calls = mergedCalls(whole);
   return {
     ...merging.serviceHealth(whole),
     version: ports.version,
-    revision: plan.revision,
-    plan: { usedAt: plan.usedAt },
+    revision: runningConfig.revision,
+    plan: { usedAt: runningConfig.usedAt },
     startedAt: ports.startedAt,
     uptimeMs: Math.max(0, ports.now() - ports.startedAt),
-    storage: storageOf(plan.config),
+    storage: storageOf(runningConfig.config),
     access,
     application: ports.application !== null,
     perMinute: merging.sumOf(whole, ({ perMinute }) => perMinute),
     traffic: merging.throughputOf(whole),
-    channels: channelsOf(whole, plan.config, asker),
-    brains: brainsOf(plan),
-    providers: providersOf(asked, plan.config),
-    models: modelsOf(asked, plan.config),
-    answering: answeringOf(asked, plan.config),
+    channels: channelsOf(whole, runningConfig.config, asker),
+    brains: brainsOf(runningConfig),
+    providers: providersOf(calls, runningConfig.config),
+    models: modelsOf(calls, runningConfig.config),
+    answering: answeringOf(calls, runningConfig.config),
     backlog: merging.backlogOf(whole),
     deliveries: deliveriesOf(whole),
     counts: merging.countsOf(whole),
@@ -74,8 +81,8 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): StorageBackend 
   return storage.urlEnv === null ? 'sqlite' : 'postgres';
 }
 
-/** As they stand here, without those that another instance runs. */
-export function ownChannelsOf({ config, channels }: PlanView): OwnChannel[] {
+/** The channels' states at this instance, without those that another instance runs. */
+export function ownChannelsOf({ config, channels }: RunningConfigView): OwnChannel[] {
   const running = new Map(channels.map((channel) => [channel.type, channel]));
   return config.channels.flatMap(({ type }): OwnChannel[] => {
     const view = running.get(type);
@@ -87,7 +94,7 @@ export function ownChannelsOf({ config, channels }: PlanView): OwnChannel[] {
 
 type OwnChannel = Pick<ChannelStatus, 'type' | 'state' | 'lastSeenAt'>;
 
-/** What this instance has in hand. */
+/** The unsettled rows of this instance. */
 export function ownBacklogOf(ports: Pick<AdminPorts, 'backlog'>): BacklogStatus[] {
   const rows = ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => ({
     channel,
@@ -99,11 +106,11 @@ export function ownBacklogOf(ports: Pick<AdminPorts, 'backlog'>): BacklogStatus[
   return merging.backlogBy(rows);
 }
 
-export function brainsOf({ config }: PlanView): BrainStatus[] {
+export function brainsOf({ config }: RunningConfigView): BrainStatus[] {
   return config.brains.map(brainOf);
 }
 
-/** A route runs while its channel does, in whatever trouble that is. */
+/** A route runs while its channel does, even a troubled one. */
 export function routesOf(whole: Whole, config: Config): RouteStatus[] {
   const down = new Set<ChannelStatus['state']>(['failed', 'stopped', 'unrouted']);
   const works = new Set(
@@ -133,32 +140,34 @@ function brainOf(brain: BrainConfig): BrainStatus {
   };
 }
 
-/** Whether messages to the brains are answered: what headline and concerns go by. */
-type Asked = Pick<Meters, 'models' | 'brains'>;
+/** Whether messages to the brains are answered. The page's headline and concerns use this. */
+type BrainsMeters = Pick<Meters, 'models' | 'brains'>;
 
-/** Of each brain that a route leads to. */
+/** One for each brain with a route. */
 export function answeringOf(
-  asked: Asked,
+  meters: BrainsMeters,
   { brains, routes }: Pick<Config, 'brains' | 'routes'>,
 ): AnsweringStatus[] {
   const routed = new Set(routes.map(({ brain }) => brain));
-  return brains.filter(({ name }) => routed.has(name)).map((brain) => answersOf(asked, brain));
+  return brains.filter(({ name }) => routed.has(name)).map((brain) => answersOf(meters, brain));
 }
 
 /**
- * A brain of which every model fails answers nothing, unless its turns show that it does; so does
- * one that needs consensus, once fewer than two are left that could agree.
+ * A brain does not answer if all its models fail, unless its turns show the contrary. With
+ * consensus it needs two models that do not fail.
  */
-function answersOf({ models, brains }: Asked, brain: Config['brains'][number]): AnsweringStatus {
-  const met = askedOf(brain).map((name): readonly [string, ModelMeters | undefined] => [
-    name,
-    models.get(name),
-  ]);
+function answersOf(
+  { models, brains }: BrainsMeters,
+  brain: Config['brains'][number],
+): AnsweringStatus {
+  const brainModels = allowedModelsOf(brain).map(
+    (name): readonly [string, ModelMeters | undefined] => [name, models.get(name)],
+  );
   const turns = brains.get(brain.name);
-  const silent = silentSince(met, brain.policy.kind === 'consensus' ? 2 : 1);
-  const isSilent = silent !== null && !isAnswered(turns, silent.since);
-  const shown = isSilent ? silent : turnsShown(turns?.shown, met);
-  const cause = shown?.standing === 'up' ? undefined : causeOf(met);
+  const outage = outageOf(brainModels, brain.policy.kind === 'consensus' ? 2 : 1);
+  const isSilent = outage !== null && !isAnswered(turns, outage.since);
+  const shown = isSilent ? outage : turnsShown(turns?.shown, brainModels);
+  const cause = shown?.standing === 'up' ? undefined : causeOf(brainModels);
   return {
     brain: brain.name,
     ...shownOf(shown),
@@ -168,15 +177,15 @@ function answersOf({ models, brains }: Asked, brain: Config['brains'][number]): 
   };
 }
 
-type Met = readonly (readonly [string, ModelMeters | undefined])[];
+type BrainModels = readonly (readonly [string, ModelMeters | undefined])[];
 
-const known = (met: Met): readonly Shown[] =>
-  met.flatMap(([, one]) => (one === undefined ? [] : [one.shown]));
+const healthsOf = (brainModels: BrainModels): readonly Shown[] =>
+  brainModels.flatMap(([, one]) => (one === undefined ? [] : [one.shown]));
 
-/** @returns null: so many as are needed may answer */
-function silentSince(met: Met, needed: number): Shown | null {
-  const failing = known(met).filter(({ standing }) => standing === 'failing');
-  const mayFail = Math.max(0, met.length - needed);
+/** @returns null: enough models may answer */
+function outageOf(brainModels: BrainModels, needed: number): Shown | null {
+  const failing = healthsOf(brainModels).filter(({ standing }) => standing === 'failing');
+  const mayFail = Math.max(0, brainModels.length - needed);
   if (failing.length <= mayFail) return null;
   const sinces = failing.map(({ since }) => since).sort((a, b) => a - b);
   return {
@@ -186,29 +195,33 @@ function silentSince(met: Met, needed: number): Shown | null {
   };
 }
 
-/** Turns from before its models failed tell nothing of now, and those that were at work then. */
+/** Turns from before the models failed, or under way then, say nothing about now. */
 const settlingMs = 15_000;
-/** Of the turns of a minute; of an outage more fail by the time that these are looked at. */
-const fewFail = 0.2;
+/**
+ * The largest share of failed turns in a minute that counts as answering. In an outage more fail by
+ * then.
+ */
+const failedShareMax = 0.2;
 
-/** Models of which most calls fail can answer each message all the same: calls are tried again. */
+/** Models with mostly failing calls may still answer each message, because calls are retried. */
 function isAnswered(turns: BrainMeters | undefined, since: number): boolean {
   if (turns === undefined || turns.shown.shownAt < since + settlingMs) return false;
   const { good, bad } = turns.window.minute;
-  return good > 0 && bad <= fewFail * (good + bad);
+  return good > 0 && bad <= failedShareMax * (good + bad);
 }
 
-/** What turns showed is over once a model answers again, or is found again, after the last one. */
-function turnsShown(turns: Shown | undefined, met: Met): Shown | undefined {
+/** A bad result of turns ends when a model answers or is found again after it. */
+function turnsShown(turns: Shown | undefined, brainModels: BrainModels): Shown | undefined {
   if (turns === undefined || turns.standing === 'up') return turns;
-  const isOver = known(met).some(
+  const isOver = healthsOf(brainModels).some(
     ({ standing, since }) => (standing === 'up' || standing === 'unknown') && since > turns.shownAt,
   );
   return isOver ? undefined : turns;
 }
 
-/** The model that stands worst; of several the first that the configuration has. */
-function causeOf(met: Met): Met[number] | undefined {
-  const of = (standing: Standing) => met.find(([, one]) => one?.shown.standing === standing);
+/** The model with the worst health; of several, the first in the configuration. */
+function causeOf(brainModels: BrainModels): BrainModels[number] | undefined {
+  const of = (standing: Standing) =>
+    brainModels.find(([, one]) => one?.shown.standing === standing);
   return of('failing') ?? of('degraded');
 }

@@ -1,4 +1,4 @@
-/** A trial over the API, told as events while it is under way. */
+/** A trial over the API, as events while it is under way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertDescribed, operationsOf, requestOf } from '../../test/admin/open-api.ts';
@@ -9,7 +9,7 @@ import type { ConfigTrials } from './config-trials.ts';
 
 const path = '/api/v1/config/try';
 
-/** An admin server whose trials go so. */
+/** An admin server with these trials. */
 async function start(tryBrain: ConfigTrials['tryBrain']) {
   const world = makeWorld();
   const trials = { ...fakeTrials(world.calls), tryBrain };

@@ -1,4 +1,4 @@
-/** Routes that take more than a target: what is foreign, broken or too much is not done. */
+/** Routes with a body: a foreign, broken or too large request changes nothing. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { strayBytesMax } from './http/request-guard.ts';
 const here = 'Host: 127.0.0.1:2112';
 const asJson = 'Content-Type: application/json';
 
-/** All but the reads. */
+/** All routes but the reads. */
 const acts = ({ stops }: Walk): readonly Stop[] =>
   stops.filter(({ route }) => route.kind !== 'read');
 
@@ -32,7 +32,7 @@ function codeOf({ body }: Reply): string {
   return (JSON.parse(body) as { code: string }).code;
 }
 
-/** Sends these lines and this body: it is refused as described, and does nothing. */
+/** Sends these lines and this body, and expects this refusal and no change. */
 async function refused(
   walked: Walk,
   { operation }: Stop,
@@ -158,7 +158,7 @@ test('a method is what its line says, whatever a header or the query asks for', 
     const path = `${pathOf(operation)}?_method=${method}`;
     const writes = world.events.meters.writes.size;
     const { status } = await admin.send('GET', path, [own, right, ...lines]);
-    // 404: the last segment is an id as well, of a conversation that is not there.
+    // 404: the last segment is also an id, of a conversation that does not exist.
     assert.ok([200, 404, 405].includes(status), `${method} ${path}: ${status}`);
     assert.equal(world.events.meters.writes.size, writes, `${method} ${path}`);
   }

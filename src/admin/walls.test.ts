@@ -1,4 +1,7 @@
-/** The whole route table, asked by those who may not: each gets the right no, and nothing else. */
+/**
+ * The whole route table, asked by callers without the right: each gets the right refusal, and
+ * nothing else.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byPrincipal, own, right, startWalk as start, walk } from '../../test/admin/walk.ts';
@@ -63,7 +66,7 @@ test('another scheme, or another place for the token, opens nothing', async () =
   const names = ['access_token', 'token', 'Authorization'];
   const query = `?${names.map((name) => `${name}=${adminToken}`).join('&')}`;
   const expected = byPrincipal({ prober: 200, reader: 200, operator: 401 });
-  // Where the query means something, a name that does not is told.
+  // A route with query parameters refuses an unknown name.
   const filters = ({ principal, parameters = {} }: Route): boolean =>
     principal === 'reader' &&
     Object.values(parameters).some(({ kind }) => kind !== 'segment' && kind !== 'header');

@@ -1,17 +1,17 @@
-/** Where the admin server listens with an application around the service: its window needs one. */
+/** Where the admin server listens when an application with a window runs around the service. */
 import type { ListenAddress, ObservabilityConfig } from '../config/config.ts';
 
 export type AdminPlaces = {
-  /** For everybody but the window, which cannot be led there; null: the window's is for all. */
+  /** The listener for everybody but the window. Null: the window's listener serves everybody. */
   readonly others: ListenAddress | null;
-  /** For the window, to be tried in this order; each is on this machine alone. */
+  /** Addresses for the window, tried in this order. Each is on this machine alone. */
   readonly window: readonly [ListenAddress, ...ListenAddress[]];
 };
 
 /**
- * An address that the file has is kept. Beside one that is not on 127.0.0.1, or where the file
- * switches the server off, the window has a listener of its own: a window goes to no other host.
- * @param port the window's the last time: what its pages remember is theirs by this; 0: none
+ * Keeps the address that the file names. The window can only open a page on 127.0.0.1. So it gets a
+ * listener of its own when the file names another address or switches the server off.
+ * @param port of the window the last time, because its pages store data by port; 0: none
  */
 export function adminPlaces(settings: ObservabilityConfig, port: number): AdminPlaces {
   const { enabled, address } = settings;
@@ -23,8 +23,8 @@ export function adminPlaces(settings: ObservabilityConfig, port: number): AdminP
 }
 
 /**
- * Whether nobody can change anything without the token that the admin block names.
- * @param isAround whether an application is around the service, whose window signs in
+ * Whether every change needs the token that the admin block names.
+ * @param isAround whether an application runs around the service and signs its window in
  */
 export function isTokenWanted(settings: ObservabilityConfig, isAround: boolean): boolean {
   return !isAround || adminPlaces(settings, 0).others !== null;
@@ -37,7 +37,7 @@ function onLoopback(port: number): ListenAddress {
   return { host: ownHost, port, text, loopback: true, given: false };
 }
 
-/** The address with its real port: port 0 stands for whichever was free. */
+/** Formats the address with its real port, because port 0 means any free one. */
 export function textAt({ text }: ListenAddress, port: number): string {
   return text.replace(/:0+$/, `:${port}`);
 }

@@ -1,6 +1,11 @@
-/** The admin server of a run: its address, who may write, and what it is told by. */
-import type { AdminPorts, TakeoverPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
-import type { ApplicationLink } from '../admin/application.ts';
+/** Starts the admin server of a run: its address, the operators' access, and its ports. */
+import type {
+  AdminPorts,
+  TakeoverPort,
+  Health,
+  RunningConfigView,
+  PlannedChannelView,
+} from '../admin/admin.ts';
 import { reportOf } from '../admin/instances/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
@@ -11,13 +16,13 @@ import type { Control } from './config/control.ts';
 import type { RunEvents } from './run-events.ts';
 import type { Runtime } from './runtime.ts';
 import { explainKeychain, openKeychain } from './keychain.ts';
-import { createTokenCheck, type TokenCheck } from '../lib/bearer.ts';
+import { createTokenCheck } from '../lib/bearer.ts';
 import type { Lifetime } from '../lib/lifetime.ts';
 import { createSecretControl } from './config/secrets.ts';
 import { createModelProbes } from './config/model-warnings.ts';
 import { createTrials } from './config/trials.ts';
 import { adminPlaces, textAt } from './admin-address.ts';
-import type { WindowPlace, Ending, Setup } from './run.ts';
+import type { Around, WindowPlace, Ending, Setup } from './run-contract.ts';
 import type { ServiceDeps } from './service.ts';
 import type { OpenStore } from './storage.ts';
 import type { Takeovers } from '../ledger/ledger.ts';
@@ -29,23 +34,16 @@ import { fileURLToPath } from 'node:url';
 export type AdminDeps = {
   readonly deps: ServiceDeps;
   readonly events: RunEvents;
-  readonly host: Runtime;
+  readonly runtime: Runtime;
   readonly store: OpenStore;
   readonly control: Control;
   readonly health: () => Health;
-  readonly warnings: () => PlanView['warnings'];
+  readonly warnings: () => RunningConfigView['warnings'];
 };
 
-/** The application around a run. */
-export type Around = {
-  readonly link: ApplicationLink;
-  /** Whether this is the token of who is signed in by it now. */
-  readonly matches: TokenCheck;
-  /** The port of its window the last time; 0: there was none. */
-  readonly port: number;
-};
-
-/** `admin`: where others find it, `host:port`; null: nowhere. */
+/**
+ * `admin`: the `host:port` where everybody but the window finds the server; null: there is none.
+ */
 export type AdminPlaced = {
   readonly kind: 'placed';
   readonly admin: string | null;
@@ -53,9 +51,9 @@ export type AdminPlaced = {
 };
 
 /**
- * When a default address is taken, svc runs without the admin server, or, with an application
- * around it, on another port. When an address of the file is taken, the start fails. With the
- * server off, the other instances hear of this one all the same.
+ * Starts the admin server. If its default address is taken, svc runs without it. With an
+ * application around svc, the window then gets another port. If an address of the file is taken,
+ * the start fails. With the server off, this instance still sends its reports to the others.
  * @param lifetime closes the server
  * @returns null: the server is off
  */
@@ -127,14 +125,14 @@ function refused({ code, message }: AdminProblem, { given, text, byFlag }: Liste
   return { kind: 'refused', code, message, unbound };
 }
 
-/** Opens admin servers of one run; they answer the same, but for who signs in where. */
+/** Opens the admin servers of one run. They differ only in the users whom they sign in. */
 class Opener {
   readonly #setup: Setup;
   readonly #lifetime: Lifetime;
   readonly #options: AdminDeps;
   readonly #ports: Omit<AdminPorts, 'application'>;
 
-  /** @param admin where the server is found once it is open */
+  /** @param admin returns the server's address once it is open */
   constructor(setup: Setup, lifetime: Lifetime, options: AdminDeps, admin: () => string | null) {
     this.#setup = setup;
     this.#lifetime = lifetime;
@@ -145,7 +143,7 @@ class Opener {
     this.#ports = { ...ports, instances: view };
   }
 
-  /** @param application whose window is led there; null: none is */
+  /** @param application whose window uses this address; null: no window does */
   open(address: ListenAddress, application: Around | null): Promise<AdminOpened | AdminProblem> {
     const { deps, control } = this.#options;
     const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
@@ -156,8 +154,8 @@ class Opener {
   }
 
   /**
-   * How the administrator is known: by the variable's value, or as who is signed in. Read-only
-   * where the block is missing, or there is neither.
+   * How the server recognises an operator: by the token in the variable, or by the application's
+   * sign-in. The server is read-only without an `admin` block, or if there is neither.
    */
   accessFor(application: Around | null): OperatorAccess {
     const { config, secrets } = this.#setup;
@@ -181,7 +179,7 @@ class Opener {
 
 type OwnPorts = Omit<AdminPorts, 'application' | 'instances'>;
 
-/** @returns null: no other instance can work on that storage */
+/** @returns null: the storage allows a single instance */
 function viewOf(ports: OwnPorts, options: AdminDeps, admin: () => string | null): OneView | null {
   const { deps, events } = options;
   const { peers, view } = options.store;
@@ -191,10 +189,10 @@ function viewOf(ports: OwnPorts, options: AdminDeps, admin: () => string | null)
   return openOneView({ peers, view, events, now, steady, admin, report });
 }
 
-/** Of a messenger one instance has the connection, which is a post; the others wait for it. */
-function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedView[] {
+/** One instance holds a messenger's connection, by a lease. The others wait for the lease. */
+function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedChannelView[] {
   if (runningConfig === null) return [];
-  const keys = new Map([...runningConfig.lines].map(([key, { channel }]) => [channel, key]));
+  const keys = new Map([...runningConfig.activeRoutes].map(([key, { channel }]) => [channel, key]));
   return runningConfig.channels.map(({ type, channel }) => {
     const key = keys.get(channel) ?? null;
     const isHeld = key === null || channel.sameAs === undefined || peers.holds(key);
@@ -204,23 +202,23 @@ function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedV
 
 function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
   const { version, file, addresses, env, lookup, log, storage } = setup;
-  const { deps, events, host, control } = options;
+  const { deps, events, runtime, control } = options;
   const { ledger, reader, peers } = options.store;
-  const view = (): PlanView => ({
+  const view = (): RunningConfigView => ({
     revision: control.used.revision,
     usedAt: control.inUse().usedAt,
     config: control.used.config,
     warnings: options.warnings(),
-    channels: channelsIn(host.plan, peers),
+    channels: channelsIn(runtime.runningConfig, peers),
   });
   return {
     version,
     startedAt: deps.now(),
     now: deps.now,
     health: options.health,
-    plan: view,
+    runningConfig: view,
     meters: events.meters,
-    frames: events.frames,
+    liveEvents: events.frames,
     figures: events.figures,
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
@@ -228,14 +226,14 @@ function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
     modelLoads: () => deps.bounds.loads,
     mcp: () => deps.mcp.standings(),
     reader,
-    byHand: takeoverOf(ledger.byHand, host),
-    approvals: host,
+    takeovers: takeoverOf(ledger.byHand, runtime),
+    approvals: runtime,
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),
-    turnedAway: () => host.gate.turnedAway,
-    pairings: host.pairings,
+    turnedAway: () => runtime.gate.turnedAway,
+    pairings: runtime.pairings,
     control,
-    models: createModelProbes(() => host.plan?.models ?? [], deps),
+    models: createModelProbes(() => runtime.runningConfig?.models ?? [], deps),
     trials: createTrials({
       file,
       addresses,
@@ -253,18 +251,18 @@ function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
   };
 }
 
-function takeoverOf(byHand: Takeovers, host: Runtime): TakeoverPort {
+function takeoverOf(byHand: Takeovers, runtime: Runtime): TakeoverPort {
   return {
     hold: (where) => byHand.hold(where),
     giveBack: (where) => byHand.giveBack(where),
     of: (where) => byHand.of(where),
     held: () => byHand.held(),
     waiting: (where) => byHand.waiting(where),
-    answer: (where, written) => host.answerAsOperator(where, written),
+    answer: (where, written) => runtime.answerAsOperator(where, written),
   };
 }
 
-/** Where a change opens a prompt, it stands on the screen of this machine. */
+/** A change may open a keychain prompt, which appears on the screen of this machine. */
 function secretsOf(setup: Setup, { deps, events, control }: AdminDeps): SecretControl {
   const { env, lookup, keychainLimits: limits } = setup;
   const surroundings = { env, atTerminal: false, limits };
@@ -272,7 +270,7 @@ function secretsOf(setup: Setup, { deps, events, control }: AdminDeps): SecretCo
     config: () => control.used.config,
     lookup,
     keychain: openKeychain(surroundings),
-    looks: openKeychain(surroundings),
+    prober: openKeychain(surroundings),
     store: storeKinds[process.platform] ?? 'none',
     explain: explainKeychain,
     steady: deps.steady,
@@ -296,8 +294,8 @@ type AdminChoice = {
 };
 
 /**
- * Loaded only where one is wanted.
- * @param opened is given what closes it, also where its address cannot be had
+ * Loads the server only when a run wants one.
+ * @param opened closes the server, even if its address is taken
  */
 async function openAdmin(
   { address, access, allowedHosts, webRoot, ports }: AdminChoice,

@@ -1,12 +1,11 @@
 /**
- * Goes on with calls that wait for a yes: what had its time is expired, what is decided and has no
- * message yet gets it, and who may decide elsewhere is asked in their own chat. All of it can be
- * done again and by several instances: of two that decide one succeeds, and a message that was
- * accepted before is known by its key.
+ * Moves approvals on: expires them, accepts the follow-up message of each decided one, and asks
+ * approvers in their own chats. Several instances may do all of this, and may do it again. If two
+ * decide, one succeeds. A message that was accepted before is recognised by its key.
  *
- * It looks when something was asked or decided here, when the next one has had its time, and twice
- * a minute for what another instance left; at once when it begins. What it owes, it owes to no
- * message that was buried: that message has settled its approval (pipeline/approvals/decide.ts).
+ * A pass runs at the start, after a request or a decision here, and when the next approval expires.
+ * It also runs twice a minute, for work that another instance left. An approval whose follow-up
+ * message became a dead letter is settled already (pipeline/approvals/decide.ts).
  */
 import { dayMs } from '../lib/durations.ts';
 import { kindTypeOf } from '../channels/registry.ts';
@@ -23,30 +22,30 @@ import {
 } from '../pipeline/approvals/decide.ts';
 import type { Deps } from '../pipeline/deps.ts';
 import type { Peers } from '../cluster/peers.ts';
-import type { RunningConfig, PlannedChannel } from './running-config.ts';
+import type { RunningConfig, RoutedChannel } from './running-config.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Pairings, Unwelcomed } from '../pipeline/pairing/pairing.ts';
 
-/** For what nothing here tells of. */
-const lookMs = 30_000;
-/** How long a platform may take to say where somebody is talked to. */
-const directMs = 10_000;
-/** A question that could not be put is tried again as often as that, until it is decided. */
-const approvalUpkeepAgainMs = 300_000;
-/** What was done is remembered, so that it is not done at each look: at most so many. */
+/** How often a pass runs, for changes that nobody announces here. */
+const passMs = 30_000;
+/** How long a platform may take to name a person's own chat. */
+const directChatMs = 10_000;
+/** How long to wait before asking an approver again after a failed try. */
+const askAgainMs = 300_000;
+/** How many finished steps to remember, so that a pass does not repeat them. */
 const rememberedMax = 10_000;
 
 export type ApprovalKeepingDeps = Pick<Deps, 'ledger' | 'events' | 'now'> & {
   readonly peers: Pick<Peers, 'holds'>;
-  readonly host: {
-    readonly plan: Pick<RunningConfig, 'brains' | 'channels'> | null;
+  readonly runtime: {
+    readonly runningConfig: Pick<RunningConfig, 'brains' | 'channels'> | null;
     readonly approvals: ApprovalWork;
   };
 };
 
-/** @returns ends it */
+/** @returns a function that ends it */
 export function keepApprovals(options: ApprovalKeepingDeps): () => void {
-  const keeping = new ApprovalKeeping(options);
+  const keeping = new ApprovalUpkeep(options);
   keeping.begin();
   return () => keeping.end();
 }
@@ -59,25 +58,25 @@ type Question = {
 };
 type Approver = { readonly name: string; readonly user: string; readonly type: ChannelType };
 
-class ApprovalKeeping {
+class ApprovalUpkeep {
   readonly #options: ApprovalKeepingDeps;
   readonly #deps: DecidingDeps;
-  /** Questions by approval and approver: when each may be put again; null: it is put. */
-  readonly #put = new Map<string, number | null>();
-  /** Those whose message was accepted. */
+  /** Questions by approval and approver: when each may be sent again; null: it is sent. */
+  readonly #questionsSent = new Map<string, number | null>();
+  /** Approvals whose follow-up message is accepted. */
   readonly #followed = new Set<ApprovalId>();
-  readonly #work: OwedWork;
-  #asking: Promise<void> = Promise.resolve();
+  readonly #work: BackgroundWork;
+  #sending: Promise<void> = Promise.resolve();
 
   constructor(options: ApprovalKeepingDeps) {
     this.#options = options;
-    const { ledger, events, now, host } = options;
-    this.#deps = { ledger, events, now, approvals: host.approvals };
-    // What cannot be read or written now is owed at the next look.
-    this.#work = new OwedWork({
-      look: () => this.#look(),
+    const { ledger, events, now, runtime } = options;
+    this.#deps = { ledger, events, now, approvals: runtime.approvals };
+    // A pass that fails to read or write leaves its work to the next one.
+    this.#work = new BackgroundWork({
+      pass: () => this.#pass(),
       failed: (error) => events.faulted({ where: 'what waits for a yes', error }),
-      againMs: lookMs,
+      againMs: passMs,
     });
   }
 
@@ -91,31 +90,32 @@ class ApprovalKeeping {
     this.#work.end();
   }
 
-  /** @returns in how many milliseconds something is due */
-  async #look(): Promise<number> {
+  /** @returns in how many milliseconds the next approval is due */
+  async #pass(): Promise<number> {
     const [deps, { peers }] = [this.#deps, this.#options];
     const { approvals } = deps.ledger;
     const now = deps.now();
     const waiting = await approvals.waiting();
     const isJanitor = peers.holds('keeper');
-    const late = isJanitor ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
-    for (const approval of late) await expire(deps, approval);
+    const expired = isJanitor ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
+    for (const approval of expired) await expire(deps, approval);
     if (isJanitor) {
       const decided = (await approvals.owed(now)).filter(({ state }) => state !== 'waiting');
-      for (const approval of decided) await this.#follow(approval);
+      for (const approval of decided) await this.#acceptFollowUp(approval);
     }
     const open = waiting.filter(({ expiresAt }) => expiresAt > now);
     deps.events.approvalsWait(open.length);
     this.#ask(open, now);
     const nextAt = Math.min(...open.map(({ expiresAt }) => expiresAt));
-    return Math.max(1, Math.min(lookMs, nextAt - now));
+    return Math.max(1, Math.min(passMs, nextAt - now));
   }
 
   /**
-   * Once in this process: its message may wait for long, in a conversation that is held. One that
-   * was decided here has it already, and accepting it again changes nothing.
+   * Accepts the follow-up message once in this process, since the message may wait long in a
+   * conversation that an operator took over. An approval that was decided here has its message
+   * already. Accepting it again changes nothing.
    */
-  async #follow(approval: Approval): Promise<void> {
+  async #acceptFollowUp(approval: Approval): Promise<void> {
     const { id } = approval;
     if (this.#followed.has(id) || !(await acceptFollowing(this.#deps, approval))) return;
     this.#followed.add(id);
@@ -123,31 +123,31 @@ class ApprovalKeeping {
     if (this.#followed.size > rememberedMax && oldest !== undefined) this.#followed.delete(oldest);
   }
 
-  /** Platforms are asked one after the other, and hold up nothing else. */
+  /** Asks platforms one after the other, without holding up anything else. */
   #ask(open: readonly Approval[], now: number): void {
     for (const approval of open) {
       for (const approver of this.#approversOf(approval)) {
         const key = `${approval.id} ${approver.name}`;
-        const againAt = this.#put.get(key);
+        const againAt = this.#questionsSent.get(key);
         if (againAt === null || (againAt !== undefined && againAt > now)) continue;
         const isFirst = againAt === undefined;
-        this.#remember(key, now + approvalUpkeepAgainMs);
-        const questioned = { approval, approver, key, isFirst };
-        this.#asking = this.#asking.then(() => this.#putTo(questioned));
+        this.#remember(key, now + askAgainMs);
+        const question = { approval, approver, key, isFirst };
+        this.#sending = this.#sending.then(() => this.#sendQuestion(question));
       }
     }
   }
 
   /** Never rejects. */
-  async #putTo({ approval, approver, key, isFirst }: Question): Promise<void> {
+  async #sendQuestion({ approval, approver, key, isFirst }: Question): Promise<void> {
     const deps = this.#deps;
-    const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(directMs)]);
+    const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(directChatMs)]);
     try {
       const where = (await this.#channelOf(approver)?.direct?.(approver.user, signal)) ?? null;
       if (this.#work.over.aborted) return;
-      if (where === null) return this.#unput(approver, isFirst);
-      const isThere = isAskedIn(approval, { channel: where.address.channel, ...where });
-      if (isThere || (await acceptQuestion(deps, approval, where, approver))) {
+      if (where === null) return this.#warnNotAsked(approver, isFirst);
+      const isAsked = isAskedIn(approval, { channel: where.address.channel, ...where });
+      if (isAsked || (await acceptQuestion(deps, approval, where, approver))) {
         this.#remember(key, null);
       }
     } catch (error) {
@@ -155,15 +155,19 @@ class ApprovalKeeping {
     }
   }
 
-  #unput({ type }: Approver, isFirst: boolean): void {
+  #warnNotAsked({ type }: Approver, isFirst: boolean): void {
     if (!isFirst) return;
     const message = `Somebody who may decide on ${type} could not be asked in a chat of their own.`;
     this.#deps.events.warned({ code: 'approver_not_asked', message });
   }
 
-  /** Those of the plan in use; who asked sees the question where it was asked. */
+  /**
+   * The approvers in the running configuration, without the sender, who sees the question in the
+   * chat.
+   */
   #approversOf({ brain, channel, sender }: Approval): readonly Approver[] {
-    const names = this.#options.host.plan?.brains.get(brain)?.agent?.asking?.approvers ?? [];
+    const names =
+      this.#options.runtime.runningConfig?.brains.get(brain)?.agent?.asking?.approvers ?? [];
     const asker = `${kindTypeOf(channel)}:${sender.id}`;
     return names.flatMap((name) => {
       const colon = name.indexOf(':');
@@ -173,71 +177,72 @@ class ApprovalKeeping {
   }
 
   #channelOf({ type }: Approver): Channel | undefined {
-    return this.#options.host.plan?.channels.find((one) => one.type === type)?.channel;
+    return this.#options.runtime.runningConfig?.channels.find((one) => one.type === type)?.channel;
   }
 
   #remember(key: string, againAt: number | null): void {
-    this.#put.delete(key);
-    this.#put.set(key, againAt);
-    const [oldest] = this.#put.keys();
-    if (this.#put.size > rememberedMax && oldest !== undefined) this.#put.delete(oldest);
+    this.#questionsSent.delete(key);
+    this.#questionsSent.set(key, againAt);
+    const [oldest] = this.#questionsSent.keys();
+    if (this.#questionsSent.size > rememberedMax && oldest !== undefined)
+      this.#questionsSent.delete(oldest);
   }
 }
 
 /**
- * Looks after work that others leave: at once, whenever it is woken, and when the look before said
- * that something is due. One look at a time; who wakes it meanwhile is heard after it.
+ * Runs passes over work that others leave: at once, on each wake-up, and when the last pass said
+ * that work is due. Passes do not overlap; a wake-up during a pass starts one more after it.
  */
-type OwedWorkDeps = {
-  /** @returns in how many milliseconds to look again at the latest */
-  readonly look: () => Promise<number>;
-  /** A look failed, and another one comes after `againMs`; not called once it has ended. */
+type BackgroundWorkDeps = {
+  /** @returns in how many milliseconds to run again at the latest */
+  readonly pass: () => Promise<number>;
+  /** Called after a failed pass, unless the work has ended. The next pass comes after `againMs`. */
   readonly failed: (error: unknown) => void;
   readonly againMs: number;
 };
 
-export class OwedWork {
-  readonly #deps: OwedWorkDeps;
+export class BackgroundWork {
+  readonly #deps: BackgroundWorkDeps;
   readonly #over = new AbortController();
   #timer: NodeJS.Timeout | null = null;
-  #isLooking = false;
+  #isRunning = false;
   #isWoken = false;
 
-  constructor(deps: OwedWorkDeps) {
+  constructor(deps: BackgroundWorkDeps) {
     this.#deps = deps;
   }
 
-  /** Aborts when it ends. */
+  /** Aborts when the work ends. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  readonly wake = (): void => void this.#lookSoon();
+  readonly wake = (): void => void this.#passSoon();
 
   end(): void {
     this.#over.abort();
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  async #lookSoon(): Promise<void> {
+  async #passSoon(): Promise<void> {
     this.#isWoken = true;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     let dueMs = this.#deps.againMs;
     while (this.#isWoken && !this.over.aborted) {
       this.#isWoken = false;
-      dueMs = await this.#look();
+      dueMs = await this.#pass();
     }
-    this.#isLooking = false;
+    this.#isRunning = false;
     if (!this.over.aborted) this.#timer = setTimeout(this.wake, dueMs).unref();
   }
 
   /** Never rejects. */
-  async #look(): Promise<number> {
-    const { look, failed, againMs } = this.#deps;
+  async #pass(): Promise<number> {
+    const { pass, failed, againMs } = this.#deps;
     try {
-      return await look();
+      return await pass();
     } catch (error) {
       if (!this.over.aborted) failed(error);
       return againMs;
@@ -246,26 +251,26 @@ export class OwedWork {
 }
 
 /**
- * Tells whom an operator let in that they are, in the person's own chat: once, whatever ends in
- * between, and whoever else works on the ledger. What is owed is kept with the pairings.
+ * Welcomes each person that an operator let in, in the person's own chat: once, even across
+ * restarts and instances. The list of people to welcome is kept with the pairings.
  *
- * It looks when somebody was let in here, and twice a minute for those whom another instance or a
- * command let in, and those who could not be told yet.
+ * A pass runs when somebody is let in here, and twice a minute. The latter finds people whom
+ * another instance or a command let in, and people whom svc could not reach before.
  */
-const welcomeLookMs = 30_000;
-/** How long a platform may take to say where somebody is talked to. */
-const welcomeDirectMs = 10_000;
-/** Later it would be no news. */
-const newsMs = dayMs;
+const welcomePassMs = 30_000;
+/** How long a platform may take to name a person's own chat. */
+const welcomeChatMs = 10_000;
+/** An admission older than this needs no welcome. */
+const welcomeAgeMsMax = dayMs;
 
 export type WelcomingDeps = Pick<Deps, 'events' | 'now'> & {
-  readonly host: {
-    readonly plan: Pick<RunningConfig, 'channels'> | null;
+  readonly runtime: {
+    readonly runningConfig: Pick<RunningConfig, 'channels'> | null;
     readonly pairings: Pairings;
   };
 };
 
-/** @returns ends it */
+/** @returns a function that ends it */
 export function keepWelcoming(deps: WelcomingDeps): () => void {
   const welcoming = new Welcoming(deps);
   welcoming.begin();
@@ -274,42 +279,42 @@ export function keepWelcoming(deps: WelcomingDeps): () => void {
 
 class Welcoming {
   readonly #deps: WelcomingDeps;
-  readonly #work: OwedWork;
+  readonly #work: BackgroundWork;
 
   constructor(deps: WelcomingDeps) {
     this.#deps = deps;
-    this.#work = new OwedWork({
-      look: () => this.#look(),
+    this.#work = new BackgroundWork({
+      pass: () => this.#pass(),
       failed: (error) => deps.events.faulted({ where: 'a welcome', error }),
-      againMs: welcomeLookMs,
+      againMs: welcomePassMs,
     });
   }
 
   begin(): void {
-    this.#deps.host.pairings.onAdmitted = this.#work.wake;
+    this.#deps.runtime.pairings.onAdmitted = this.#work.wake;
     this.#work.wake();
   }
 
   end(): void {
-    this.#deps.host.pairings.onAdmitted = null;
+    this.#deps.runtime.pairings.onAdmitted = null;
     this.#work.end();
   }
 
-  async #look(): Promise<number> {
-    const { host } = this.#deps;
-    for (const planned of host.plan?.channels ?? []) {
+  async #pass(): Promise<number> {
+    const { runtime } = this.#deps;
+    for (const planned of runtime.runningConfig?.channels ?? []) {
       if (planned.access?.pairing !== true) continue;
-      for (const one of await host.pairings.unwelcomed(planned.type))
-        await this.#tell(one, planned);
+      for (const one of await runtime.pairings.unwelcomed(planned.type))
+        await this.#welcome(one, planned);
     }
-    return welcomeLookMs;
+    return welcomePassMs;
   }
 
-  async #tell(one: Unwelcomed, planned: PlannedChannel): Promise<void> {
-    const { host, events, now } = this.#deps;
+  async #welcome(one: Unwelcomed, planned: RoutedChannel): Promise<void> {
+    const { runtime, events, now } = this.#deps;
     const { sender, name, at } = one;
-    if (now() - at > newsMs) return host.pairings.welcome(one, null);
-    const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(welcomeDirectMs)]);
+    if (now() - at > welcomeAgeMsMax) return runtime.pairings.welcome(one, null);
+    const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(welcomeChatMs)]);
     const where = (await planned.channel.direct?.(sender, signal)) ?? null;
     if (where === null || this.#work.over.aborted) return;
     const { channel } = where.address;
@@ -325,6 +330,6 @@ class Welcoming {
     };
     const accepted = ({ id, duplicate }: Receipt): void =>
       events.messageAccepted({ channel, id, duplicate });
-    await host.pairings.welcome(one, { message, accepted });
+    await runtime.pairings.welcome(one, { message, accepted });
   }
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OwedWork } from './approval-upkeep.ts';
+import { BackgroundWork } from './approval-upkeep.ts';
 
 test('it looks again when it is due, and when a look has failed', async () => {
   const [looked, failures]: [number[], unknown[]] = [[], []];
   const thrice = Promise.withResolvers<void>();
-  const work = new OwedWork({
-    look: () => {
+  const work = new BackgroundWork({
+    pass: () => {
       looked.push(looked.length);
       if (looked.length === 1) return Promise.resolve(1);
       if (looked.length === 2) return Promise.reject(new Error('away'));
@@ -31,7 +31,7 @@ test('who wakes it while it looks is heard after it, once; none is when it is ov
   };
   const failures: unknown[] = [];
   const failed = (error: unknown): void => void failures.push(error);
-  const work = new OwedWork({ look, failed, againMs: 60_000 });
+  const work = new BackgroundWork({ pass: look, failed, againMs: 60_000 });
   for (let times = 0; times < 3; times++) work.wake();
   assert.equal(looks.length, 1);
   looks[0]!.resolve(60_000);

@@ -1,8 +1,8 @@
-/** What an operator is told when svc stops. */
+/** What svc tells an operator when it stops. */
 import { plural } from '../domain/plural.ts';
 import type { Durability, Gauges } from '../ledger/ledger.ts';
 
-/** What is in hand, how long it may take, and how to end it now. */
+/** Says how much work is under way, how long it may take, and how to end it now. */
 export function describeDraining(gauges: Gauges, { drainsBacklog, drainMs }: Durability): string {
   const { inboxClaimed, inboxWaiting, outboxClaimed, outboxWaiting } = gauges;
   const messages = inboxClaimed + (drainsBacklog ? inboxWaiting : 0);
@@ -18,7 +18,7 @@ export function describeDraining(gauges: Gauges, { drainsBacklog, drainMs }: Dur
   );
 }
 
-/** Without storage unfinished work is lost, so it is named. */
+/** Names unfinished work, which is lost without storage. */
 export function describeLost(rows: number, ids: readonly string[]): string {
   const [were, are] = rows === 1 ? ['was', 'is'] : ['were', 'are'];
   return `${plural(rows, 'row')} ${were} not finished in time and ${are} lost: ${ids.join(' ')}`;

@@ -1,7 +1,7 @@
 /**
- * A brain that is tried: asked as in a turn, at a desk where it changes nothing. Nothing is
- * delivered or kept, and tools that reach out do not run. Its models are really asked, so what they
- * use counts, and its budget holds.
+ * Tries a brain: asks it as in a turn, with a context in which it changes nothing. svc delivers and
+ * stores nothing, and does not run tools that reach out. The model calls are real, so they count as
+ * spend and the brain's budget holds.
  */
 import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
@@ -22,44 +22,43 @@ import type { Model } from '../brains/models/model.ts';
 import { createBrain, createModel, createDryRunContext, type BrainDeps } from './service.ts';
 import { MemorySpend } from '../ledger/memory/spend.ts';
 
-/** What one question came to. Times are milliseconds since 1970. */
-export type Rehearsed = {
+/** The result of one question. Times are milliseconds since 1970. */
+export type DryRunResult = {
   readonly decision: Decision;
   readonly steps: readonly TraceStep[];
-  /** Of every model of the brain, as listed. */
+  /** One for each model of the brain, in the configured order. */
   readonly answers: readonly ModelAnswer[];
   readonly uses: readonly (ToolUse & { readonly told: string })[];
-  /** Of the turns it was given: a conversation goes on without these. */
+  /** Turns that did not fit in the prompt. A conversation continues without them. */
   readonly leftOut: readonly TurnRow[];
   readonly askedAt: number;
   readonly decidedAt: number;
-  /** How long it took. */
   readonly ms: number;
 };
 
-/** What became of one model. `ms` is how long it was asked, all told. */
+/** The result of one model. `ms` is the sum over all calls to it. */
 export type ModelAnswer = { readonly model: ModelName } & (
   | { readonly kind: 'answer'; readonly text: string; readonly ms: number }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly ms: number }
-  /** The shield keeps this model from ever being asked. */
+  /** The privacy filter removes this model before any call. */
   | { readonly kind: 'dropped'; readonly reason: string }
   | { readonly kind: 'not_asked'; readonly reason: string }
 );
 
 export type DryRunSettings = {
-  /** Where it is talked to, for the grants of an agent; null: nowhere that a grant names. */
+  /** The channel that decides which of an agent's grants hold; null: a grant names none. */
   readonly channel: ChannelType | null;
   /** Text for an agent's prompt; null: none. */
   readonly skills: string | null;
   /**
-   * Where its calls are charged, and its budget holds; null: there is no ledger, and what is
-   * used is remembered for as long as the rehearsal lives.
+   * Where calls are charged and the brain's budget is kept. Null: there is no ledger, and spend is
+   * remembered as long as the dry run lives.
    */
   readonly spend: Omit<BudgetGuardDeps, 'now'> | null;
 };
 
-/** How long the first question of a private brain waits to hear whether its model is local. */
-const lookMs = 2_000;
+/** How long the first question to a private brain waits to learn whether its model is local. */
+const probeMs = 2_000;
 
 const conversation = 'console' as ConversationId;
 const sender = { id: 'console', name: null };
@@ -72,11 +71,11 @@ export class DryRun {
   readonly #spend: BudgetGuardDeps;
   readonly #brain: Brain;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
-  /** What the look tells is remembered by the models; the look never rejects. */
-  readonly #looked: Promise<unknown>;
+  /** The first probe of local models, whose results the models remember. It never rejects. */
+  readonly #probes: Promise<unknown>;
   readonly #notes: Note[] = [];
-  /** The last outcome of each model in this question, as listed. */
-  readonly #heard: (Outcome | null)[];
+  /** The last outcome of each model in this question, in the configured order. */
+  readonly #outcomes: (Outcome | null)[];
   readonly #models: readonly Model[];
 
   constructor(
@@ -87,24 +86,24 @@ export class DryRun {
   ) {
     const models = config.models.map((model) => createModel(model, secrets, deps));
     const trusted = models.filter(({ locality }) => locality === 'local');
-    const looks = config.sensitivity === 'public' ? [] : trusted;
+    const probed = config.sensitivity === 'public' ? [] : trusted;
     this.#config = config;
     this.#deps = deps;
     this.#spend = { ...(spend ?? createOwnSpend()), now: deps.now };
     this.#channel = (channel ?? 'console') as ChannelKey;
-    this.#looked = Promise.all(
-      looks.map((model) => model.check('private', later(deps.steady(), lookMs))),
+    this.#probes = Promise.all(
+      probed.map((model) => model.check('private', later(deps.steady(), probeMs))),
     );
     this.#models = models;
-    this.#heard = models.map(() => null);
-    const listened = models.map((model, index) => listenedTo(model, index, this.#heard));
-    this.#brain = createBrain(config, secrets, deps, listened, skills);
+    this.#outcomes = models.map(() => null);
+    const recording = models.map((model, index) => recordingModel(model, index, this.#outcomes));
+    this.#brain = createBrain(config, secrets, deps, recording, skills);
   }
 
   /**
    * @param turns the conversation so far, oldest first, as much of it as a turn sees
-   * @param stamp of the text, which a brain makes no weaker
-   * @param show is called with the whole reply so far while it is written; absent: nobody looks
+   * @param label sensitivity of the text, which the brain cannot weaken
+   * @param show receives the whole reply so far while it is written; left out: nobody watches
    */
   async ask(
     text: string,
@@ -112,9 +111,9 @@ export class DryRun {
     signal: AbortSignal,
     label: Sensitivity = 'public',
     show?: TurnContext['show'],
-  ): Promise<Rehearsed> {
-    await this.#looked;
-    this.#heard.fill(null);
+  ): Promise<DryRunResult> {
+    await this.#probes;
+    this.#outcomes.fill(null);
     const { now, steady } = this.#deps;
     const sensitivity = strictest(this.#config.sensitivity, label);
     const [askedAt, since] = [now(), steady()];
@@ -137,25 +136,30 @@ export class DryRun {
   #answers(steps: readonly TraceStep[], sensitivity: Sensitivity): readonly ModelAnswer[] {
     const { models, policy } = this.#config;
     const ranked = rankModels(policy.order, models);
-    const asked = Map.groupBy(
+    const stepsByModel = Map.groupBy(
       steps.filter((step) => step.kind === 'model'),
       ({ rank }) => ranked[rank],
     );
     const answered = steps.some((step) => step.kind === 'model' && step.result === 'answer');
     return this.#models.map(({ name: model }, index) => {
-      const own = asked.get(index);
+      const own = stepsByModel.get(index);
       const last = own?.at(-1);
       if (own === undefined || last === undefined) {
         return { model, ...this.#unasked(index, answered, sensitivity) };
       }
       const ms = own.reduce((sum, step) => sum + step.ms, 0);
-      const heard = this.#heard[index];
-      if (last.result === 'answer' && heard?.kind === 'answer') {
-        return { model, kind: 'answer', text: heard.text, ms };
+      const outcome = this.#outcomes[index];
+      if (last.result === 'answer' && outcome?.kind === 'answer') {
+        return { model, kind: 'answer', text: outcome.text, ms };
       }
-      const told = heard?.kind === 'failed' && heard.failure.kind === last.result;
+      const isSameFailure = outcome?.kind === 'failed' && outcome.failure.kind === last.result;
       const kind = last.result === 'answer' ? 'cancelled' : last.result;
-      return { model, kind: 'failed', failure: told ? heard.failure : failure(kind), ms };
+      return {
+        model,
+        kind: 'failed',
+        failure: isSameFailure ? outcome.failure : failure(kind),
+        ms,
+      };
     });
   }
 
@@ -176,13 +180,13 @@ export class DryRun {
   }
 }
 
-/** A book for what is tried in this process alone: what it holds ends with it. */
+/** A spend book for trials in this process alone, in memory. */
 export function createOwnSpend(): Omit<BudgetGuardDeps, 'now'> {
   return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
 }
 
-/** The same model, with each of its outcomes written down. */
-function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Model {
+/** The same model; it also stores each of its outcomes in `outcomes`. */
+function recordingModel(model: Model, index: number, outcomes: (Outcome | null)[]): Model {
   const { name, provider, modelId, locality, mayForward } = model;
   return {
     name,
@@ -194,7 +198,7 @@ function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Mod
     check: (sensitivity, deadlineAt) => model.check(sensitivity, deadlineAt),
     async ask(request, stop) {
       const outcome = await model.ask(request, stop);
-      heard[index] = outcome;
+      outcomes[index] = outcome;
       return outcome;
     },
   };

@@ -1,4 +1,4 @@
-/** When figures are kept, and what a service that was killed or stopped leaves of them. */
+/** When figures are stored, and what figures a killed or stopped service leaves. */
 import { hourMs, minuteMs } from '../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,13 +28,13 @@ function start() {
     },
     gauges: () => gauges as never,
   };
-  // Each look at the clock just before a minute's end has the timer go off soon after.
+  // Reading the clock just before a minute's end lets the timer fire soon after.
   const now = (): number => clock.now;
   clock.now = noon + minuteMs - 1;
   const end = keepFigures({ counts, ledger, now, over: over.signal });
   const accept = (): void =>
     counts.messageAccepted({ channel: 'a' as ChannelKey, id: 'm' as MessageId, duplicate: false });
-  /** To just before the end of that minute. */
+  /** Advances the clock to just before the end of that minute. */
   const pass = async (minute: number): Promise<void> => {
     const before = storage.asked;
     clock.now = noon + (minute + 1) * minuteMs - 1;

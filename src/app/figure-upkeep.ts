@@ -1,13 +1,13 @@
 /**
- * Ends the minutes of the figures by the time of day, and has them kept: off the message path, once
- * a minute. What cannot be kept then is kept with the next ones.
+ * Closes each minute of the figures by the time of day and stores it, off the message path. Rows
+ * that cannot be stored then are stored with the next ones.
  */
 import { minuteMs } from '../lib/durations.ts';
 import { gaugedOf, type FigureCounts } from '../telemetry/figures/counting.ts';
 import { type FigureRow } from '../telemetry/figures/figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** Rows that wait to be kept; of more the oldest are lost. */
+/** How many rows may wait to be stored. Beyond that the oldest are lost. */
 const owedMax = 120;
 
 export type FigureDeps = {
@@ -15,11 +15,11 @@ export type FigureDeps = {
   readonly ledger: Pick<Ledger, 'figures' | 'gauges'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Aborts when the service begins to end: what was counted by then is kept. */
+  /** Aborts when the service begins to end. The figures counted until then are stored. */
   readonly over: AbortSignal;
 };
 
-/** @returns ends it */
+/** @returns a function that ends it */
 export function keepFigures(deps: FigureDeps): () => void {
   const keeping = new FigureKeeping(deps);
   keeping.begin();
@@ -49,7 +49,7 @@ class FigureKeeping {
     this.#deps.over.removeEventListener('abort', this.#last);
   }
 
-  /** Until the next minute begins, by the time of day as it is now. */
+  /** Waits until the next minute begins, by the current time of day. */
   #later(): void {
     const { now } = this.#deps;
     this.#timer = setTimeout(this.#next, minuteMs - (now() % minuteMs)).unref();

@@ -1,6 +1,6 @@
 /**
- * The keychain of the operating system, and the process that asks it: their names in code. The
- * libraries are loaded by that process alone.
+ * Names the operating system's keychain and the process that reads it. Only that process loads the
+ * keychain libraries.
  */
 import { faultOf } from '../secrets/keychain/faults.ts';
 import {
@@ -11,15 +11,15 @@ import {
 import { helperFault, parseQuestion, type Answer, type Sign } from '../secrets/keychain/wire.ts';
 import type { Keychain, KeychainFault } from '../secrets/secrets.ts';
 
-/** How long it is waited for. */
+/** How long to wait for the keychain. */
 export type KeychainLimits = HelperLimits;
 
-/** Asks nothing and reads nothing yet. */
+/** Reads nothing and prompts nobody yet. */
 export function openKeychain(surroundings: KeychainSurroundings): Keychain {
   return new OsKeychain(surroundings);
 }
 
-/** What a state means, and what to do: sentences. */
+/** Explains a state and its remedy, in sentences. */
 export function explainKeychain(
   state: KeychainFault['state'],
 ): Pick<KeychainFault, 'message' | 'remedy'> {
@@ -27,24 +27,24 @@ export function explainKeychain(
 }
 
 /**
- * Answers the question of another process of svc. Never rejects.
+ * Answers a question that another process of svc asks. Never rejects.
  * @param line the question
- * @param say is given lines without their ends; the last is the answer
+ * @param writeLine receives each line without its end; the last line is the answer
  */
 export async function answerKeychain(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
-  say: (line: string) => void,
+  writeLine: (line: string) => void,
 ): Promise<void> {
-  const tell = (answer: Answer | Sign): void => say(JSON.stringify(answer));
+  const send = (answer: Answer | Sign): void => writeLine(JSON.stringify(answer));
   const question = parseQuestion(line);
-  if (question === null) return tell(helperFault('unavailable'));
+  if (question === null) return send(helperFault('unavailable'));
   try {
     const { answerQuestion } = await import('../secrets/keychain/helper.ts');
-    tell({ kind: 'begun' });
-    tell(await answerQuestion(question, env, () => tell({ kind: 'prompting' })));
+    send({ kind: 'begun' });
+    send(await answerQuestion(question, env, () => send({ kind: 'prompting' })));
   } catch {
-    // Whatever a library throws may hold its words, which go nowhere.
-    tell(helperFault('unavailable'));
+    // An error of a library may contain secret text, so svc passes none of it on.
+    send(helperFault('unavailable'));
   }
 }

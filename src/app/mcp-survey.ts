@@ -3,7 +3,7 @@ import type { BrainConfig, Secrets } from '../config/config.ts';
 import type { ServiceDeps } from './service.ts';
 import type { SurveyedServer } from '../brains/tools/mcp/survey.ts';
 
-/** What the MCP servers of a configuration offer now; none of their tools is called. */
+/** Lists what a configuration's MCP servers offer now, without calling a tool. */
 export async function surveyMcp(
   brains: readonly BrainConfig[],
   secrets: Secrets,

@@ -84,7 +84,7 @@ function isLine(value: unknown): value is Line {
   return typeof role === 'string' && typeof content === 'string';
 }
 
-/** Without messages the runtime loads the model and says nothing. */
+/** Without messages the runtime loads the model and returns an empty reply. */
 function sendChat(
   response: ServerResponse,
   model: string,
@@ -109,14 +109,14 @@ function sendChat(
 }
 
 /**
- * What the practice model says: what it read, and how much of the conversation it was given, so
- * that a person can see the memory work.
- * @param lines oldest first; the last one from the user is answered
+ * The practice model's reply: the text that it read, and how much of the conversation it was given.
+ * A person can see the memory work.
+ * @param lines oldest first; it answers the last line of the user
  */
 export function practiceAnswer(lines: readonly Line[]): string {
-  const said = lines.filter((line) => line.role === 'user').map((line) => line.content.trim());
-  const last = said.at(-1) ?? '';
-  const earlier = said.slice(0, -1);
+  const userLines = lines.filter((line) => line.role === 'user').map((line) => line.content.trim());
+  const last = userLines.at(-1) ?? '';
+  const earlier = userLines.slice(0, -1);
   const hello = /^(hi|hello|hey|good (morning|day|evening)|hallo|hola|salut)\b/i.test(last);
   const greeting = hello ? 'Hello! ' : '';
   const read = `I read: “${shorten(last)}”.`;

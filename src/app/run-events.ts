@@ -1,4 +1,4 @@
-/** The hub of one run. */
+/** Creates the event hub of one run. */
 import type { Events } from '../domain/event.ts';
 import { createEvents, type EventHub } from '../telemetry/events.ts';
 import { FigureCounts } from '../telemetry/figures/counting.ts';
@@ -9,12 +9,12 @@ export type TurnWatch = (
   turn: Parameters<Events['turnFinished']>[0] | Parameters<Events['commandAnswered']>[0],
 ) => void;
 
-/** What a run tells is counted in the minute of now as well. */
+/** The hub, which also counts events in the current minute of the figures. */
 export type RunEvents = EventHub & { readonly figures: FigureCounts };
 
 /**
- * A watch is told of each turn after everybody else, and must return at once. Where there is none,
- * no turn pays for it.
+ * Calls `watch` with each turn after all other listeners. It must return at once. Without a watch,
+ * a turn costs nothing more.
  */
 export function createRunEvents(
   log: Log,
@@ -23,35 +23,35 @@ export function createRunEvents(
 ): RunEvents {
   const hub = createEvents({ log, now, steady });
   const figures = new FigureCounts(now);
-  tellToo(hub, 'messageAccepted', (e) => figures.messageAccepted(e));
-  tellToo(hub, 'turnFinished', (e) => figures.turnFinished(e));
-  tellToo(hub, 'commandAnswered', () => figures.commandAnswered());
-  tellToo(hub, 'answeredByOperator', () => figures.answeredByOperator());
-  tellToo(hub, 'buried', (e) => figures.buried(e));
-  tellToo(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
-  tellToo(hub, 'modelSpent', (e) => figures.modelSpent(e));
-  tellToo(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
-  tellToo(hub, 'configUsed', (e) => figures.configUsed(e));
+  addListener(hub, 'messageAccepted', (e) => figures.messageAccepted(e));
+  addListener(hub, 'turnFinished', (e) => figures.turnFinished(e));
+  addListener(hub, 'commandAnswered', () => figures.commandAnswered());
+  addListener(hub, 'answeredByOperator', () => figures.answeredByOperator());
+  addListener(hub, 'buried', (e) => figures.buried(e));
+  addListener(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
+  addListener(hub, 'modelSpent', (e) => figures.modelSpent(e));
+  addListener(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
+  addListener(hub, 'configUsed', (e) => figures.configUsed(e));
   if (watch !== undefined) {
-    tellToo(hub, 'turnFinished', watch);
-    tellToo(hub, 'commandAnswered', watch);
+    addListener(hub, 'turnFinished', watch);
+    addListener(hub, 'commandAnswered', watch);
   }
   return Object.assign(hub, { figures });
 }
 
 type Of<Name extends keyof Events> = Parameters<Events[Name]>[0];
 
-/** From now on somebody is told of this after all who were told of it before. */
-function tellToo<Name extends keyof Events>(
+/** Adds a listener after those that already listen to this event. */
+function addListener<Name extends keyof Events>(
   hub: Record<Name, (e: Of<Name>) => void>,
   name: Name,
-  tell: (e: Of<Name>) => void,
+  listener: (e: Of<Name>) => void,
 ): void {
-  const told = hub[name].bind(hub);
+  const before = hub[name].bind(hub);
   Object.assign(hub, {
     [name](e: Of<Name>): void {
-      told(e);
-      tell(e);
+      before(e);
+      listener(e);
     },
   });
 }

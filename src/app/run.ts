@@ -1,25 +1,23 @@
 /**
- * One run of the service: open the ledger, take the first Plan into use, open the admin server,
- * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
- * down shows in the answers and on the status page, not at boot.
+ * One run of the service: open the ledger, use the first running configuration, open the admin
+ * server, wait for the stop, drain, close. The start waits for nothing outside: a provider that is
+ * down shows in the answers and on the status page.
  *
- * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
- * throw, a signal while something does not end), what was opened by then is closed.
+ * One `Lifetime` owns everything that the run opens. It closes all of it however the start ends: by
+ * a problem, by a throw, or by a signal during an opening that hangs.
  */
-import type { ChannelHealth, ChannelProblem } from '../channels/channel.ts';
-import { channelKeyFor, isListener, type ChannelType } from '../channels/registry.ts';
-import type { Config, ConfigProblem, Secrets, ModelConfig, BrainConfig } from '../config/config.ts';
-import type { OwnAddresses } from '../config/own-addresses.ts';
+import type { ChannelProblem } from '../channels/channel.ts';
+import { channelKeyFor, isListener } from '../channels/registry.ts';
+import type { Config, Secrets, ModelConfig, BrainConfig } from '../config/config.ts';
 import { pinsFileBeside } from '../config/mcp-pins.ts';
-import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
+import { pathOfFile } from '../config/storage-place.ts';
 import { Control } from './config/control.ts';
 import { ModelWatch } from './config/model-warnings.ts';
 import type { ConfigSnapshot } from './config/prepare.ts';
 import { problemOfSkills, warningOfSkill } from './config/skill-warnings.ts';
-import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import { describeLost } from './draining.ts';
-import { Runtime, type Left } from './runtime.ts';
+import { Runtime, type UnsettledRows } from './runtime.ts';
 import { FollowingClock, type ClockReading } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
@@ -27,9 +25,10 @@ import { usesOwnHttp } from '../lib/http-client.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { RunningConfig } from './running-config.ts';
 import { keepFigures } from './figure-upkeep.ts';
-import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
+import { createRunEvents, type RunEvents } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
-import { startAdmin, type Around, type AdminPlaced } from './admin-server.ts';
+import { startAdmin, type AdminPlaced } from './admin-server.ts';
+import type { Ending, Inside, Listening, Setup } from './run-contract.ts';
 import { createRunningConfig, createServiceDeps, readSkills, type ServiceDeps } from './service.ts';
 import {
   closeLedger,
@@ -37,12 +36,9 @@ import {
   storageAt,
   nameServer,
   type OpenStore,
-  type StartWriter,
   type AtServer,
 } from './storage.ts';
-import type { KeychainLimits } from './keychain.ts';
-import type { ServiceSecrets } from '../secrets/secrets.ts';
-import type { StoreProblem, Ledger, LedgerReader } from '../ledger/ledger.ts';
+import type { StoreProblem } from '../ledger/ledger.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
 import type { PublicNow } from '../ledger/sqlite/ledger/sensitivity-labels.ts';
@@ -62,63 +58,16 @@ import { problemWithoutPlace } from '../config/problems.ts';
 import type { SharedDeps } from './config/database-store.ts';
 import { ConfigsFailed, type SharedConfigs } from '../cluster/shared-configs.ts';
 
-export type Setup = {
-  readonly config: Config;
-  readonly text: string;
-  /** Where the configuration lies, absolute; relative paths are taken from its folder. */
-  readonly file: string;
-  /** Where this process listens instead of where a configuration says; left out: nowhere. */
-  readonly addresses?: OwnAddresses;
-  /** For the place of the default database. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where secrets were looked up; it holds those of the configuration. */
-  readonly lookup: ServiceSecrets;
-  /** How long the keychain is waited for; left out: as long as it is usual. */
-  readonly keychainLimits?: KeychainLimits | undefined;
-  /** Calls the given function when the file is to be read again; null: the text is in no file. */
-  readonly onReload: ((reload: () => void) => void) | null;
-  /** null: no storage, everything in memory. */
-  readonly storage: StoragePlace | null;
-  readonly secrets: Secrets;
-  /** What the check of the config warned of, for the status page. */
-  readonly warnings: readonly ConfigProblem[];
-  readonly log: Log;
-  readonly version: string;
-  /** The folder of the pages. */
-  readonly webRoot: URL;
-  /** Ends the service: drain, then close. */
-  readonly stop: AbortSignal;
-  /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
-  readonly abandon?: AbortSignal;
-  /** Who writes to the disk; left out: a thread that is begun when the storage is opened. */
-  readonly startWriter?: StartWriter | undefined;
-  readonly onListening?: (at: Listening, inside: Inside) => void;
-  readonly onTurn?: TurnWatch | undefined;
-  /** The application around this run; null and left out: it runs by itself. */
-  readonly application?: Around | null;
-};
-
-/** The running service, for who started it in this process and stands where an operator does. */
-export type Inside = {
-  readonly ledger: Ledger;
-  /** Its time of day, in milliseconds since 1970. */
-  readonly now: () => number;
-  readonly reader: LedgerReader;
-  readonly admissions: Admissions;
-  /** The channels in use, each with its health. */
-  readonly channels: () => readonly (ChannelHealth & { readonly type: ChannelType })[];
-};
-
-/** How long what was opened may take to close, once what was in hand is done. */
+/** How long closing may take after the drain. */
 const closeMs = 5_000;
-/** The same for a service that never came to listen. */
+/** How long closing may take for a service that never listened. */
 const bootCloseMs = 2_000;
-/** The part of that time in which a service finishes the messages that it has in hand. */
+/** The part of that time in which such a service finishes messages under way. */
 const bootDrainMs = 500;
 
 /**
- * Runs the service until `stop` aborts; resolves when everything is closed. A start that fails, or
- * during which `stop` aborts, has closed what it opened within 4 s.
+ * Runs the service until `stop` aborts, and resolves when everything is closed. If the start fails,
+ * or if `stop` aborts during the start, everything is closed within 4 s.
  */
 export async function runService(setup: Setup): Promise<Ending> {
   return new Run(setup).run();
@@ -131,9 +80,9 @@ class Run {
   readonly #state: RunState;
   readonly #lifetime: Lifetime;
   readonly #clock = new FollowingClock();
-  #host: Runtime | null = null;
+  #runtime: Runtime | null = null;
   #control: Control | null = null;
-  #left: Left | null = null;
+  #unfinished: UnsettledRows | null = null;
   #abandon: AbortSignal | undefined;
 
   constructor(setup: Setup) {
@@ -156,8 +105,8 @@ class Run {
       if (!(error instanceof GivenUp)) this.#startFailed(error);
     }
     const ending = await this.#state.ending;
-    // The signal may come when messages are accepted already, and nobody has been told yet.
-    const isAsked = ending.kind === 'ended' && this.#host?.plan != null;
+    // The signal may come when messages are accepted already but `onListening` was not called yet.
+    const isAsked = ending.kind === 'ended' && this.#runtime?.runningConfig != null;
     await this.#close(isUp || isAsked);
     return this.#state.outcome ?? ending;
   }
@@ -202,7 +151,7 @@ class Run {
     const { now, steady } = deps;
     const { news, clockIs } = this.#alerts;
     const follow = (reading: ClockReading): void => clockIs(this.#clock.follow(reading));
-    const publicNow = publicBy(config, secrets);
+    const publicNow = publicNowOf(config, secrets);
     const where = { storage: config.storage, at, startWriter };
     const choice = { ...where, version, publicNow, ids, now, steady, news, follow, failed };
     return this.#lifetime.adopt(
@@ -228,15 +177,15 @@ class Run {
     const { ledger, reader, peers } = store;
     const { now, steady, random } = deps;
     const flow = { ledger, events: this.#events, ids, now, steady, random };
-    const host = new Runtime(flow, { peers });
-    this.#host = host;
-    this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
+    const runtime = new Runtime(flow, { peers });
+    this.#runtime = runtime;
+    this.#lifetime.defer('the host', () => this.#drain(runtime, bootDrainMs));
     const runningConfig = createRunningConfig(text, config, secrets, deps, skills.texts);
-    const unopened = await this.#lifetime.within(() => host.use(runningConfig));
-    if (unopened !== null) return refusedBy(unopened, config);
-    const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
-    this.#lifetime.defer('the figures', keepFigures(counted));
-    this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, peers, host }));
+    const unopened = await this.#lifetime.within(() => runtime.use(runningConfig));
+    if (unopened !== null) return refusalOf(unopened, config);
+    const figureDeps = { counts: this.#events.figures, ledger, now, over: this.#state.over };
+    this.#lifetime.defer('the figures', keepFigures(figureDeps));
+    this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, peers, runtime }));
     const watch = new ModelWatch(deps, this.#state.over);
     const bounds = new SharedBounds(deps.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());
@@ -246,18 +195,18 @@ class Run {
     };
     onUsed(runningConfig);
     const source = onReload && { file, addresses, env, onReload };
-    const first = firstOf(this.#setup, skills.warnings);
+    const first = firstSnapshotOf(this.#setup, skills.warnings);
     const isAround = (this.#setup.application ?? null) !== null;
     const tokenWanted = isTokenWanted(config.observability, isAround);
     const end = (ending: Ending): void => this.#state.end(ending);
-    const shared = sharedParts(store.shared, this.#setup, { peers, steady }, end);
-    const own = { source, shared, stop: this.#state.over, onUsed, tokenWanted };
-    const control = new Control({ ...own, host, deps, reader, lookup, log }, first);
+    const shared = sharedDepsOf(store.shared, this.#setup, { peers, steady }, end);
+    const controlOptions = { source, shared, stop: this.#state.over, onUsed, tokenWanted };
+    const control = new Control({ ...controlOptions, runtime, deps, reader, lookup, log }, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       deps,
       events: this.#events,
-      host,
+      runtime,
       store,
       control,
       health: () =>
@@ -268,9 +217,10 @@ class Run {
       ],
     });
     if (admin !== null && admin.kind !== 'placed') return admin;
-    const { pairings: admissions } = host;
+    const { pairings: admissions } = runtime;
     const channels = (): ReturnType<Inside['channels']> =>
-      host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
+      runtime.runningConfig?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ??
+      [];
     const inside = { ledger, now, reader, admissions, channels };
     const at = whereItListens(config, admin);
     const details = describeWhere(at);
@@ -279,19 +229,19 @@ class Run {
     return null;
   }
 
-  /** @param inOrder what is in hand gets the time that the ledger's `drainMs` gives it */
+  /** @param inOrder gives messages under way the ledger's `drainMs` */
   async #close(inOrder: boolean): Promise<void> {
-    const host = this.#host;
-    if (inOrder && host !== null) {
-      this.#events.noticed({ code: 'draining', message: host.draining });
-      // A failure of the drain comes again when the lifetime closes the host, and is told there.
-      await this.#drain(host).catch(() => {});
+    const runtime = this.#runtime;
+    if (inOrder && runtime !== null) {
+      this.#events.noticed({ code: 'draining', message: runtime.draining });
+      // The lifetime closes the host again, and reports a failure of the drain then.
+      await this.#drain(runtime).catch(() => {});
     }
     await this.#lifetime.close(inOrder ? closeMs : bootCloseMs);
-    if (host === null || this.#left === null) return;
-    const { rows, ids } = this.#left;
-    // With storage the next start has them.
-    if (!host.isDurable && rows > 0) {
+    if (runtime === null || this.#unfinished === null) return;
+    const { rows, ids } = this.#unfinished;
+    // With storage the next start finds these rows.
+    if (!runtime.isDurable && rows > 0) {
       this.#events.warned({ code: 'left_behind', message: describeLost(rows, ids) });
     }
     if (!inOrder) return;
@@ -300,22 +250,23 @@ class Run {
   }
 
   /**
-   * The intake closes first. A configuration on its way is refused then, and its file put back.
+   * Closes the intake first. A configuration change under way is then refused, and its file
+   * restored.
    * @param withinMs left out: the ledger's `drainMs`; the first call's value counts
    */
-  async #drain(host: Runtime, withinMs?: number): Promise<void> {
+  async #drain(runtime: Runtime, withinMs?: number): Promise<void> {
     try {
-      this.#left = await host.drain(withinMs, this.#abandon);
+      this.#unfinished = await runtime.drain(withinMs, this.#abandon);
     } finally {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }
   }
 }
 
-// What is told of a run, and to its parts, before they are opened.
+// What the start derives from the configuration before it opens anything.
 
-/** What counts as public of all that was kept before there were stamps. */
-function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
+/** Which channels and brains count as public for rows older than sensitivity labels. */
+function publicNowOf({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
   const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
   const names = open.map(({ name }) => name);
   const answered = new Set(
@@ -328,8 +279,8 @@ function publicBy({ channels, brains, routes }: Config, secrets: Secrets): Publi
 }
 
 /**
- * Says which server it is, without a secret. The URL is hidden from the log as a whole already; a
- * sentence of the server may have its password alone.
+ * Logs which database server is used, without a secret. The log already hides the URL as a whole.
+ * This also hides the password alone, since a sentence of the server may contain it.
  */
 async function reportServer(
   at: AtServer,
@@ -345,29 +296,29 @@ async function reportServer(
   events.noticed({ code: 'storage_server', message });
 }
 
-/** What the first plan is made of. */
-function firstOf(
+/** The snapshot that the first running configuration is made from. */
+function firstSnapshotOf(
   { text, config, storage, warnings }: Setup,
-  ofSkills: ConfigSnapshot['warnings'],
+  skillWarnings: ConfigSnapshot['warnings'],
 ): ConfigSnapshot {
   return {
     text,
     revision: revisionOf(text),
     config,
     storage,
-    warnings: [...warnings, ...ofSkills],
+    warnings: [...warnings, ...skillWarnings],
   };
 }
 
-// What svc says by itself: that a call waits for a yes or was decided, and that one is let in.
+// Messages that svc sends by itself: approvals that wait or were decided, and welcomes.
 
-/** @returns ends it */
+/** @returns a function that ends it */
 function keepOwnMessages(deps: ApprovalKeepingDeps & WelcomingDeps): () => void {
   const ends = [keepApprovals(deps), keepWelcoming(deps)];
   return () => ends.forEach((end) => end());
 }
 
-/** The bounds of calls to models, of which each instance on the ledger has its part. */
+/** The bounds of calls to models. Each instance on the ledger gets its share of them. */
 export class SharedBounds implements Disposable {
   readonly #bounds: CallBounds;
   readonly #peers: Peers;
@@ -380,7 +331,7 @@ export class SharedBounds implements Disposable {
     this.#unsubscribe = peers.onChange(() => this.#hold());
   }
 
-  /** @param models of the plan that is in use from now on */
+  /** @param models of the running configuration from now on */
   use(models: readonly ModelConfig[]): void {
     this.#models = models;
     this.#hold();
@@ -395,7 +346,7 @@ export class SharedBounds implements Disposable {
   }
 }
 
-/** What is wrong by the configuration in use, and by what has happened under it. */
+/** Warnings about the configuration in use and about what happened since it came into use. */
 function warningsNow(
   control: Pick<Control, 'warnings' | 'used'>,
   servers: { standings(): readonly McpStanding[] },
@@ -404,15 +355,15 @@ function warningsNow(
   return [...withMcp(control, servers.standings()), ...budgetWarnings(meters, control.used.config)];
 }
 
-const warningsNowBounds = {
+const budgetFields = {
   tokens_per_day: 'tokensPerDay',
   cost_per_day: 'costPerDay',
   tokens_per_sender_per_day: 'tokensPerSenderPerDay',
 } as const satisfies Record<SpendLimit['kind'], keyof NonNullable<BrainConfig['budget']>>;
 
 /**
- * What the status tells of budgets; nothing of a brain or a limit that is no longer configured so,
- * or never was, as in a trial.
+ * Warnings about budgets. Leaves out a brain or a limit that is not configured so now, or never
+ * was, as in a trial.
  */
 export function budgetWarnings(
   { spend }: Pick<Meters, 'spend'>,
@@ -421,14 +372,14 @@ export function budgetWarnings(
   return spend.budgets.warnings.flatMap((warning) => {
     const { brain, field, limit, most, code, message, remedy } = warning;
     const at = brains.findIndex(({ name }) => name === brain);
-    if (brains[at]?.budget?.[warningsNowBounds[limit]] !== most) return [];
+    if (brains[at]?.budget?.[budgetFields[limit]] !== most) return [];
     return [{ code, path: `brains[${at}].${field}`, message, remedy }];
   });
 }
 
-// What keeps listed tools of MCP servers from being announced, as warnings of the status.
+// Warnings of the status about tools of MCP servers that an agent is not offered.
 
-/** The warnings of a configuration; what is pinned by now is told by the servers themselves. */
+/** The configuration's warnings, with `mcp_unpinned` replaced by what the servers report now. */
 function withMcp(
   { warnings, used }: { warnings: readonly WarningStatus[]; used: Pick<ConfigSnapshot, 'config'> },
   standings: readonly McpStanding[],
@@ -448,8 +399,8 @@ function mcpWarnings(
       const remedy = 'svc tries again by itself; svc mcp list asks it now.';
       return [problemWithoutPlace('mcp_down', path, message, remedy)];
     }
-    return tools.flatMap(({ tool, state: own }) => {
-      const [what, remedy] = [said[own], remedies[own]];
+    return tools.flatMap(({ tool, state: controlOptions }) => {
+      const [what, remedy] = [mcpToolFaults[controlOptions], mcpToolRemedies[controlOptions]];
       if (what === null) return [];
       const message = `mcp.${server}.${tool} ${what}, so the agent ${brain} is not told of it`;
       return [problemWithoutPlace('mcp_unannounced', path, message, remedy)];
@@ -457,7 +408,7 @@ function mcpWarnings(
   });
 }
 
-const said: Readonly<Record<McpToolState, string | null>> = {
+const mcpToolFaults: Readonly<Record<McpToolState, string | null>> = {
   announced: null,
   waiting: null,
   missing: 'is not offered by its server, or is too large for a model',
@@ -465,7 +416,7 @@ const said: Readonly<Record<McpToolState, string | null>> = {
   changed: 'is no longer what was pinned',
 };
 
-const remedies: Readonly<Record<McpToolState, string>> = {
+const mcpToolRemedies: Readonly<Record<McpToolState, string>> = {
   announced: '',
   waiting: '',
   missing: 'Take it out of tools, or see svc mcp list for what there is.',
@@ -473,17 +424,7 @@ const remedies: Readonly<Record<McpToolState, string>> = {
   changed: 'Look at it with svc mcp pin, and pin it only if it is as it should be.',
 };
 
-// Where a run listens, once it does.
-
-/** `window`: where the window of the application finds its pages; null: there is none around it. */
-export type Listening = {
-  readonly webhook: string | null;
-  readonly admin: string | null;
-  readonly window: WindowPlace | null;
-};
-
-/** `origin`: `http://127.0.0.1:<port>`. */
-export type WindowPlace = { readonly origin: string; readonly canWrite: boolean };
+// Where a run listens.
 
 /** @param placed null: there is no admin server */
 function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
@@ -498,14 +439,14 @@ function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
   };
 }
 
-/** The same for the log. */
+/** The addresses, for the log. */
 function describeWhere({ window, ...others }: Listening): Readonly<Record<string, unknown>> {
   return window === null ? others : { ...others, window: window.origin };
 }
 
-// How a run begins with a configuration that it shares with other instances.
+// How a run begins with a configuration that several instances share.
 
-/** `n`: the number of the one that this run was given. */
+/** `n`: the number of the shared configuration that this run starts with. */
 type SharedStart = {
   readonly kind: 'shared';
   readonly configs: SharedConfigs;
@@ -513,9 +454,9 @@ type SharedStart = {
 };
 
 /**
- * Makes the text of this run the first one, where none is in use.
+ * Makes this run's text the shared configuration, if there is none yet.
  * @param configs null: each process has its own file
- * @returns an ending where another one is in use by now
+ * @returns an ending if another configuration is in use by now
  */
 export async function beginShared(
   configs: SharedConfigs | null,
@@ -535,11 +476,11 @@ export async function beginShared(
   }
 }
 
-/** A start that takes what is in use by now has a chance. */
+/** The code of an ending after which a new start takes the configuration in use. */
 export const configMoved = 'config_moved';
 
 /** @param end ends the run */
-function sharedParts(
+function sharedDepsOf(
   start: SharedStart | null,
   { file, env, addresses, version }: Pick<Setup, 'file' | 'env' | 'addresses' | 'version'>,
   rest: Pick<SharedDeps, 'peers' | 'steady'>,
@@ -553,30 +494,16 @@ function sharedParts(
   return { ...start, ...rest, file, env, addresses, version, onBehind };
 }
 
-/** Whether a run of the service is to end, how it ends, and how it is doing until then. */
-export type Ending =
-  | { readonly kind: 'ended' }
-  | {
-      readonly kind: 'refused';
-      readonly code: string;
-      readonly message: string;
-      /** The address of the configuration that could not be had; null: it is about none. */
-      readonly unbound: Unbound | null;
-    }
-  /**
-   * It failed in a way that a restart may mend; the restart recovers what was accepted. `code` is
-   * the storage's; null: another part failed.
-   */
-  | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
-
-/** Of a start that cannot have its storage. */
+/** The ending of a start that cannot open its storage. */
 export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
   if (isPassing) return { kind: 'failed', code, message };
   return { kind: 'refused', code, message, unbound: null };
 }
 
-/** Only a listener has an address of the configuration that it may not get; a flag's is none. */
-function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
+/**
+ * Only a listener can fail to get a configured address. An address from a flag is not configured.
+ */
+function refusalOf({ code, message }: ChannelProblem, { channels }: Config): Ending {
   const index = channels.findIndex(isListener);
   const listener = channels.find(isListener);
   const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;
@@ -586,10 +513,10 @@ function refusedBy({ code, message }: ChannelProblem, { channels }: Config): End
   return { kind: 'refused', code, message, unbound };
 }
 
-/** `field`: its place in the configuration. */
-type Unbound = { readonly field: string; readonly address: string };
-
-/** Runs until it is told to stop, the storage fails for good, or the start fails. */
+/**
+ * Whether a run is to end, and its health until then. A run ends when it is told to stop, when the
+ * storage fails for good, or when the start fails.
+ */
 class RunState {
   readonly #over = new AbortController();
   readonly #isOver = Promise.withResolvers<Ending>();
@@ -613,7 +540,7 @@ class RunState {
     return this.#isOver.promise;
   }
 
-  /** What it came to once it is closed; null: it has not ended. */
+  /** The final ending, once the run is closed; null: it has not ended. */
   get outcome(): Ending | null {
     return this.#ending;
   }
@@ -631,7 +558,7 @@ class RunState {
     this.#over.abort();
   }
 
-  /** One that fails while the service stops as it was told makes a failure of that end. */
+  /** Ends the run. If the storage fails during an ordered stop, that ending becomes a failure. */
   storageFailed(): void {
     const message = 'The storage failed; the log says how.';
     const failed: Ending = { kind: 'failed', code: null, message };

@@ -1,8 +1,9 @@
 /**
- * A Plan lives as long as a config revision: its channels and brains, immutable, owning only what
- * it opened. The Host swaps one Plan for another. A claim finishes with the Plan under which it
- * was taken; a retired Plan waits for its claims, then aborts what is left, then closes. A
- * connection to a platform that the next Plan would only make again goes over to that Plan.
+ * A running configuration lives as long as one config revision. It has that revision's channels and
+ * brains, never changes, and owns only what it opened. The runtime swaps one for another. A claim
+ * finishes under the configuration that it began with. A retired one waits for its claims, aborts
+ * the rest, then closes. A connection to a platform moves to the next running configuration if its
+ * settings are the same.
  *
  * States: made → opened → in use → retired → closed.
  */
@@ -10,42 +11,45 @@ import type { Brain } from '../brains/brain.ts';
 import type { Receive, Channel, ChannelProblem } from '../channels/channel.ts';
 import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from '../config/config.ts';
 import { revisionOf } from '../config/inspect.ts';
-import { Connection } from './connection.ts';
 import type { Events } from '../domain/event.ts';
-import type { ChannelKey } from '../domain/ids.ts';
+import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ActiveRoute } from '../pipeline/deps.ts';
-import { Lifetime, GivenUp } from '../lib/lifetime.ts';
+import { endsWithin, Lifetime, GivenUp } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/queue.ts';
 import type { Stopper } from '../lib/stop.ts';
+import { supervise } from '../lib/supervise.ts';
 import type { Model } from '../brains/models/model.ts';
 import type { Peers } from '../cluster/peers.ts';
 import { keepPublicSince } from '../pipeline/public-since.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** One configured channel with the brain of its route; without a route it is in no plan. */
-export type PlannedChannel = {
+/** A configured channel and the brain of its route. A channel without a route is not here. */
+export type RoutedChannel = {
   readonly type: ChannelType;
   readonly channel: Channel;
   readonly brain: Brain;
   readonly session: SessionConfig | null;
   readonly access: AccessConfig | null;
-  /** How what comes with messages there is read, and what of it is one turn. */
+  /** How to read attachments on this channel, and how long to merge messages into one turn. */
   readonly reading?: Pick<ActiveRoute, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
-/** A model of a brain that has a route, whether or not the shield drops it. */
-export type PlannedModel = {
+/** A model of a brain that has a route, even if the privacy filter drops it. */
+export type RoutedModel = {
   readonly brain: string;
   readonly sensitivity: Sensitivity;
   readonly config: ModelConfig;
   readonly model: Model;
 };
 
-/** What is open as long as the plan; to open it waits for nothing. `run`: it is in use. */
+/**
+ * What opens and closes with the running configuration. `open` does not wait. `run`: it is in use
+ * now.
+ */
 export type RunningConfigDeps = { open(): void; run(): void; close(): Promise<void> };
 
-/** One claim that is worked on under a plan. */
+/** One claim under way. */
 export class Work extends Linked {
   readonly stop: Stopper;
 
@@ -55,19 +59,21 @@ export class Work extends Linked {
   }
 }
 
-/** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
+/**
+ * How long to wait for aborted work. Work that does not end then must not keep the process alive.
+ */
 const abortedMs = 1_000;
-/** For all that a plan opened together; the webhook's listener takes up to 1 s. */
+/** How long closing everything may take; the webhook's listener takes up to 1 s. */
 const closeMs = 1_500;
 
 export type OpeningRunningConfig = {
   /**
-   * The plan in use. When this plan wants the same connection, and the connection has not failed,
-   * it stays open and changes hands with `run`.
+   * The running configuration in use. If both want the same connection and it has not failed, the
+   * connection stays open and moves at `run`.
    */
   readonly before: RunningConfig | null;
   readonly events: Events;
-  /** Aborts when the opening is not to go on. */
+  /** Aborts to give up the opening. */
   readonly givenUp: AbortSignal;
 };
 
@@ -76,29 +82,96 @@ type ActiveRunningConfig = {
   readonly events: Events;
   /** The other instances on the ledger. */
   readonly peers: Peers;
-  /** Every plan that may still have a connection: the one in use, and those retired. */
+  /**
+   * All running configurations that may still have a connection: the one in use and the retired
+   * ones.
+   */
   readonly before: readonly RunningConfig[];
 };
+
+/** How long a channel may take to stop, since it may have to close a connection. */
+const stoppedMs = 5_000;
+
+/**
+ * An open channel and its run, which may outlive the running configuration that opened it. It
+ * belongs to one running configuration at a time.
+ */
+class Connection {
+  readonly key: ChannelKey;
+  readonly channel: Channel;
+  owner: RunningConfig;
+  readonly #ending = new AbortController();
+  #run: Promise<void> = Promise.resolve();
+  #stopped: Promise<void> | null = null;
+  #events: Events | null = null;
+
+  constructor(key: ChannelKey, channel: Channel, owner: RunningConfig) {
+    this.key = key;
+    this.channel = channel;
+    this.owner = owner;
+  }
+
+  /**
+   * Starts to receive. Of several instances, only the lease holder runs the connection to an
+   * account.
+   * @param before must have ended before this connection runs
+   */
+  start(receive: Receive, events: Events, peers: Peers, before: Promise<unknown> | null): void {
+    this.#events = events;
+    const { signal } = this.#ending;
+    const type = channelTypeOf(this.key);
+    const onEnded = (error: unknown, pauseMs: number): void => {
+      const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
+      events.channelChanged({ channel: type, state: 'degraded', reason });
+      if (error !== null) events.faulted({ where: `channel ${type}`, error });
+    };
+    const runUntil = (stop: AbortSignal): Promise<void> =>
+      supervise(() => this.channel.run(receive, stop), stop, onEnded);
+    const isExclusive = this.channel.sameAs !== undefined;
+    const run = (): Promise<void> =>
+      isExclusive ? peers.hold(this.key, runUntil, signal) : runUntil(signal);
+    this.#run = before === null ? run() : before.then(run);
+  }
+
+  /**
+   * Stops receiving, and resolves when the channel has ended or its time is over. Never rejects, so
+   * the next connection does not wait forever. Reports a channel that does not end, once.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#ending.abort();
+    try {
+      if (await endsWithin(this.#run, stoppedMs)) return;
+      throw new Error('it did not end in time');
+    } catch (error) {
+      this.#events?.faulted({ where: `ending ${channelTypeOf(this.key)}`, error });
+    }
+  }
+}
 
 export class RunningConfig {
   readonly #text: string;
   readonly brains: ReadonlyMap<string, Brain>;
-  readonly models: readonly PlannedModel[];
-  #channels: readonly PlannedChannel[];
+  readonly models: readonly RoutedModel[];
+  #channels: readonly RoutedChannel[];
   #events: Events | null = null;
   #opened: Lifetime | null = null;
   readonly #deps: RunningConfigDeps | null;
-  readonly #lines = new Map<ChannelKey, ActiveRoute>();
+  readonly #activeRoutes = new Map<ChannelKey, ActiveRoute>();
   readonly #connections = new Map<ChannelKey, Connection>();
   readonly #atWork = new LinkedSet<Work>();
-  #emptied: (() => void) | null = null;
+  #onIdle: (() => void) | null = null;
 
-  /** @param text of its configuration */
+  /** @param text of the configuration */
   constructor(
     text: string,
-    channels: readonly PlannedChannel[],
+    channels: readonly RoutedChannel[],
     brains: ReadonlyMap<string, Brain>,
-    models: readonly PlannedModel[] = [],
+    models: readonly RoutedModel[] = [],
     deps: RunningConfigDeps | null = null,
   ) {
     this.#text = text;
@@ -108,26 +181,28 @@ export class RunningConfig {
     this.#deps = deps;
   }
 
-  /** It takes `node:crypto`, which is slow to load: it is asked once the channels are open. */
+  /** Computed on demand, since `node:crypto` is slow to load: ask after the channels are open. */
   get revision(): string {
     return revisionOf(this.#text);
   }
 
-  /** A channel that was taken over replaces the channel that was made for its place. */
-  get channels(): readonly PlannedChannel[] {
+  /**
+   * A connection taken over from the previous configuration replaces the channel made for its
+   * place.
+   */
+  get channels(): readonly RoutedChannel[] {
     return this.#channels;
   }
 
-  /** The routes on which this plan can work, by the ledger's key of the channel. */
-  get lines(): ReadonlyMap<ChannelKey, ActiveRoute> {
-    return this.#lines;
+  /** The active routes, by the ledger's key of the channel. */
+  get activeRoutes(): ReadonlyMap<ChannelKey, ActiveRoute> {
+    return this.#activeRoutes;
   }
 
   /**
-   * Opens every channel. When one does not open, whatever the cause, those that were opened are
-   * closed again.
+   * Opens every channel. If one fails to open, closes those that were opened.
    * @returns the problem of the channel that cannot be opened, or null
-   * @throws GivenUp, and what a channel throws
+   * @throws GivenUp, and errors of a channel
    */
   async open({ before, events, givenUp }: OpeningRunningConfig): Promise<ChannelProblem | null> {
     const failed = (what: string, error: unknown): void =>
@@ -151,21 +226,21 @@ export class RunningConfig {
       opened.defer('the MCP servers', () => deps.close());
       deps.open();
     }
-    const channels: PlannedChannel[] = [];
+    const channels: RoutedChannel[] = [];
     for (const planned of this.#channels) {
       const { type, channel: made, brain, session, access, reading } = planned;
-      const kept = before === null ? null : before.#sameAs(made);
-      if (kept !== null) {
-        opened.defer(type, () => this.#letGo(kept));
+      const reused = before === null ? null : before.#reusableConnection(made);
+      if (reused !== null) {
+        opened.defer(type, () => this.#closeIfOwned(reused));
         await this.#try(`closing an unused ${type}`, () => made[Symbol.asyncDispose]());
       }
-      const connection = kept ?? (await this.#openOne(opened, planned));
+      const connection = reused ?? (await this.#openOne(opened, planned));
       if (connection !== null && 'message' in connection) return connection;
       if (connection !== null) {
         const { key, channel } = connection;
         this.#connections.set(key, connection);
         const { brains } = this;
-        this.#lines.set(key, { channel, brain, session, access, ...reading, brains });
+        this.#activeRoutes.set(key, { channel, brain, session, access, ...reading, brains });
       }
       channels.push({ ...planned, channel: connection?.channel ?? made });
     }
@@ -176,11 +251,11 @@ export class RunningConfig {
   /** @returns null: the channel takes no part */
   async #openOne(
     opened: Lifetime,
-    { type, channel }: PlannedChannel,
+    { type, channel }: RoutedChannel,
   ): Promise<Connection | ChannelProblem | null> {
     let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
-    const letGo = (): Promise<void> => this.#letGo(owned);
-    const answer = await opened.use(type, () => channel.open(), letGo);
+    const closeIfOwned = (): Promise<void> => this.#closeIfOwned(owned);
+    const answer = await opened.use(type, () => channel.open(), closeIfOwned);
     if (answer.kind === 'problem') return answer;
     if (answer.kind === 'unfit') return null;
     const connection = new Connection(answer.key, channel, this);
@@ -188,13 +263,16 @@ export class RunningConfig {
     return connection;
   }
 
-  /** Closes what belongs to this plan; another plan closes what belongs to it by now. */
-  async #letGo({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
+  /** Closes a channel that this running configuration still owns. A new owner closes its own. */
+  async #closeIfOwned({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
     if (owner === this) await channel[Symbol.asyncDispose]();
   }
 
-  /** A connection that failed for good is not kept: a new configuration is a new try. */
-  #sameAs(channel: Channel): Connection | null {
+  /**
+   * Finds the open connection to reuse. A connection that failed for good is not reused, because a
+   * new configuration is a new try.
+   */
+  #reusableConnection(channel: Channel): Connection | null {
     for (const connection of this.#connections.values()) {
       const { state } = connection.channel.health();
       if (state !== 'failed' && channel.sameAs?.(connection.channel) === true) return connection;
@@ -202,18 +280,20 @@ export class RunningConfig {
     return null;
   }
 
-  /** Ends this plan's connection to the same account, since two would disturb each other. */
-  #madeWay({ key, channel }: Connection): Promise<void> | null {
+  /** Ends the connection to the same account, since two would disturb each other. */
+  #stopSameAccount({ key, channel }: Connection): Promise<void> | null {
     if (channel.sameAs === undefined) return null;
     return this.#connections.get(key)?.stop() ?? null;
   }
 
-  /** Takes messages in on every channel, until the plan is retired. */
+  /** Receives messages on every channel until it is retired. */
   run({ acceptOn, events, peers, before }: ActiveRunningConfig): void {
     this.#deps?.run();
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
-        const stopped = before.flatMap((runningConfig) => runningConfig.#madeWay(connection) ?? []);
+        const stopped = before.flatMap(
+          (runningConfig) => runningConfig.#stopSameAccount(connection) ?? [],
+        );
         const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
         connection.start(acceptOn(key), events, peers, allStopped);
       } else {
@@ -222,7 +302,10 @@ export class RunningConfig {
     }
   }
 
-  /** Begins one piece of work under this plan. @param stop ends it early */
+  /**
+   * Begins one piece of work.
+   * @param stop ends it early
+   */
   enter(stop: Stopper): Work {
     const work = new Work(stop);
     this.#atWork.add(work);
@@ -231,21 +314,21 @@ export class RunningConfig {
 
   leave(work: Work): void {
     this.#atWork.delete(work);
-    if (this.#atWork.size === 0) this.#emptied?.();
+    if (this.#atWork.size === 0) this.#onIdle?.();
   }
 
-  /** Stops taking messages in, and waits until the channels have let go, or do not in time. */
-  async stopTaking(): Promise<void> {
-    await Promise.all(this.#own().map((connection) => connection.stop()));
+  /** Stops receiving, and waits until each channel has ended or its time is over. */
+  async stopReceiving(): Promise<void> {
+    await Promise.all(this.#ownConnections().map((connection) => connection.stop()));
   }
 
-  /** Ends the connections that one instance alone may have; the other channels go on. */
-  async leavePosts(): Promise<void> {
-    const posts = this.#own().filter(({ channel }) => channel.sameAs !== undefined);
-    await Promise.all(posts.map((connection) => connection.stop()));
+  /** Ends the connections that need a lease. The other channels continue. */
+  async releaseLeases(): Promise<void> {
+    const leased = this.#ownConnections().filter(({ channel }) => channel.sameAs !== undefined);
+    await Promise.all(leased.map((connection) => connection.stop()));
   }
 
-  /** A step that fails is told, and keeps no other from being done. */
+  /** Reports a step that fails, so that the other steps still run. */
   async #try(where: string, act: () => Promise<void>): Promise<void> {
     try {
       await act();
@@ -254,8 +337,8 @@ export class RunningConfig {
     }
   }
 
-  /** The connections of this plan, without those of the next plan or still of the one before. */
-  #own(): Connection[] {
+  /** The connections that it owns now, without those of the next or the previous one. */
+  #ownConnections(): Connection[] {
     return [...this.#connections.values()].filter(({ owner }) => owner === this);
   }
 
@@ -263,18 +346,18 @@ export class RunningConfig {
     return this.#atWork.size > 0;
   }
 
-  /** Waits for the work under way, at most `graceMs`; then aborts it and waits a moment more. */
+  /** Waits at most `graceMs` for work under way, then aborts it and waits a moment more. */
   async finish(graceMs: number): Promise<void> {
-    await this.#emptiedWithin(graceMs);
+    await this.#idleWithin(graceMs);
     this.abortWork();
-    await this.#emptiedWithin(abortedMs);
+    await this.#idleWithin(abortedMs);
   }
 
-  #emptiedWithin(ms: number): Promise<void> {
+  #idleWithin(ms: number): Promise<void> {
     if (!this.busy) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#emptied = () => {
+      this.#onIdle = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -285,21 +368,20 @@ export class RunningConfig {
     for (const work of this.#atWork) work.stop.stop();
   }
 
-  /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */
+  /** Takes it out of use: stops receiving, waits up to `graceMs` for claims, then closes. */
   async retire(graceMs: number): Promise<void> {
-    await this.stopTaking();
+    await this.stopReceiving();
     await this.finish(graceMs);
     await this.#close();
   }
 
-  /** Never rejects: errors in closing are told. */
+  /** Never rejects; reports errors in closing. */
   async #close(): Promise<void> {
     await this.#opened?.close(closeMs);
-    this.#lines.clear();
+    this.#activeRoutes.clear();
   }
 }
 
-/** A plan on its way: open beside the one in use, until it takes its place or is dropped. */
 const stopping: ChannelProblem = {
   kind: 'problem',
   code: 'shutting_down',
@@ -307,21 +389,21 @@ const stopping: ChannelProblem = {
 };
 
 type Opening = OpeningRunningConfig & {
-  readonly plan: RunningConfig;
+  readonly runningConfig: RunningConfig;
   readonly ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly events: Pick<Events, 'faulted'>;
   readonly now: () => number;
   /** Puts it in the place of the one in use. */
   readonly run: () => void;
-  /** Is called once, when the next plan may be opened. */
-  readonly over: () => void;
+  /** Called once, when the next running configuration may be opened. */
+  readonly onOver: () => void;
 };
 
-/** @throws what a channel throws */
+/** @throws errors of a channel */
 export async function openRunningConfig(
   opening: Opening,
 ): Promise<ChannelProblem | OpenedRunningConfig> {
-  const { plan: runningConfig, givenUp, over } = opening;
+  const { runningConfig, givenUp, onOver } = opening;
   let isOpen = false;
   try {
     const problem = await runningConfig.open(opening);
@@ -332,7 +414,7 @@ export async function openRunningConfig(
     if (error instanceof GivenUp) return stopping;
     throw error;
   } finally {
-    if (!isOpen) over();
+    if (!isOpen) onOver();
   }
   const opened = new OpenedRunningConfig(opening);
   if (!givenUp.aborted) return opened;
@@ -340,7 +422,10 @@ export async function openRunningConfig(
   return stopping;
 }
 
-/** No other plan is opened before it is used or dropped; the end of the service drops it. */
+/**
+ * A running configuration that is open but not in use yet. The next one opens only after it is used
+ * or dropped. The end of the service drops it.
+ */
 export class OpenedRunningConfig {
   readonly kind = 'opened';
   readonly #opening: Opening;
@@ -354,27 +439,27 @@ export class OpenedRunningConfig {
 
   /**
    * @returns null: it is in use
-   * @throws what the way into use throws; it may be in use all the same
+   * @throws errors of `run`; it may be in use all the same
    */
   use(): ChannelProblem | null {
     if (this.#isOver) return stopping;
     this.#end();
-    const { run, over } = this.#opening;
+    const { run, onOver } = this.#opening;
     try {
       run();
       void label(this.#opening, 'public');
     } finally {
-      over();
+      onOver();
     }
     return null;
   }
 
-  /** Gives back what it took, where it is not in use. */
+  /** Closes what it opened, unless it is in use. */
   drop(): Promise<void> {
     if (!this.#isOver) {
       this.#end();
-      const { plan: runningConfig, over } = this.#opening;
-      this.#dropped = runningConfig.retire(0).finally(over);
+      const { runningConfig, onOver } = this.#opening;
+      this.#dropped = runningConfig.retire(0).finally(onOver);
     }
     return this.#dropped ?? Promise.resolve();
   }
@@ -387,13 +472,13 @@ export class OpenedRunningConfig {
   }
 }
 
-/** A plan is used also where this cannot be kept. */
+/** Records whether each channel is public or private. A failure does not prevent its use. */
 async function label(
-  { ledger, plan: runningConfig, now, events }: Opening,
+  { ledger, runningConfig, now, events }: Opening,
   become: Sensitivity,
 ): Promise<void> {
   try {
-    await keepPublicSince(ledger, runningConfig.lines, become, now());
+    await keepPublicSince(ledger, runningConfig.activeRoutes, become, now());
   } catch (error) {
     events.faulted({ where: 'keeping since when a channel is public', error });
   }

@@ -1,7 +1,7 @@
 /**
- * The Host lives as long as the process: ledger, events, pumps, and the one reference to the Plan
- * in use. `use` is how the service starts and how it takes a new configuration: open the new plan,
- * swap the reference, let the old one finish.
+ * The runtime lives as long as the process. It has the ledger, the events, the worker pools, and
+ * the one reference to the running configuration. `use` starts the service and also changes its
+ * configuration: open the new one, swap the reference, let the old one finish.
  */
 import { widestOf } from '../domain/conversation.ts';
 import { ApprovalWork } from '../pipeline/approvals/request.ts';
@@ -38,9 +38,9 @@ import { EditLabels } from '../pipeline/quoted-message.ts';
 import { isCommand } from '../pipeline/sessions.ts';
 
 export type RuntimeOptions = {
-  /** How long a claim may go on under a plan that is no longer in use. */
+  /** How long a claim may continue under a retired running configuration. */
   readonly retireGraceMs: number;
-  /** Random bytes for the codes that strangers are given. */
+  /** Random bytes for pairing codes. */
   readonly fillRandom: FillRandom;
   /** The other instances on the ledger. */
   readonly peers: Peers;
@@ -52,11 +52,11 @@ const defaults = (): RuntimeOptions => ({
   peers: createAlone(),
 });
 
-/** Rows that a drain could not finish; the ids of the first of them. */
-export type Left = { readonly rows: number; readonly ids: readonly string[] };
+/** Rows that a drain did not finish, and the ids of the first of them. */
+export type UnsettledRows = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
 
-/** Of files that are read at the same time; what is spoken has its own. */
+/** The most bytes of files read at a time. Voice messages have their own limit. */
 const fileBytesMax = 128 * 1024 * 1024;
 const spokenBytesMax = 64 * 1024 * 1024;
 
@@ -64,21 +64,21 @@ export class Runtime {
   readonly #deps: Deps;
   readonly #workerPools = new Map<ChannelKey, Pair>();
   readonly #options: RuntimeOptions;
-  /** Lets people in at the operator's word, and tells who was turned away. */
+  /** Admits people at the operator's word, and lists those who were turned away. */
   readonly pairings: Pairings;
   readonly gate: Gate;
   readonly approvals: ApprovalWork;
-  /** Plans out of use with work under way, each until it is closed. */
+  /** Retired running configurations with work under way, each until it is closed. */
   readonly #retiring = new Map<RunningConfig, Promise<void>>();
   readonly #intake: Intake;
   readonly #unsubscribe: () => void;
   #runningConfig: RunningConfig | null = null;
-  /** The last swap that was asked for: the next one begins when it is over. */
+  /** The last swap that was requested. The next one begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
-  /** Aborts when no more plans are taken. */
+  /** Aborts when no more running configurations are accepted. */
   readonly #draining = new AbortController();
-  #drained: Promise<Left> | null = null;
-  #rested: (() => void) | null = null;
+  #drained: Promise<UnsettledRows> | null = null;
+  #onIdle: (() => void) | null = null;
 
   constructor(
     deps: Omit<Deps, 'approvals' | 'fileBytes' | 'spokenBytes'>,
@@ -99,66 +99,66 @@ export class Runtime {
     );
   }
 
-  get plan(): RunningConfig | null {
+  get runningConfig(): RunningConfig | null {
     return this.#runningConfig;
   }
 
-  /** What is in hand, for the operator. */
+  /** Describes the work under way, for the operator. */
   get draining(): string {
     const { ledger } = this.#deps;
     return describeDraining(ledger.gauges(), ledger.durability);
   }
 
-  /** Whether the next start finds what a drain leaves. */
+  /** Whether the next start finds the rows that a drain leaves. */
   get isDurable(): boolean {
     return this.#deps.ledger.durability.durable;
   }
 
-  /** What an operator wrote goes where the brain's reply would, under the plan in use now. */
+  /** Sends the operator's text where the brain's reply would go, by the running configuration. */
   answerAsOperator(where: ConversationKey, written: HandWritten): Promise<TakeoverResult> {
     return answerAsOperator(
       this.#deps,
-      this.#runningConfig?.lines.get(where.channel),
+      this.#runningConfig?.activeRoutes.get(where.channel),
       where,
       written,
     );
   }
 
-  /** The operator's word on a call that waits. */
+  /** The operator's decision on a call that waits for approval. */
   decide(id: string, verdict: 'approved' | 'refused'): Promise<DecideResult> {
     return decideApproval(this.#deps, id, verdict, 'operator');
   }
 
   /**
-   * Plans are taken one after the other, in the order of the calls; the last one stays.
-   * @returns null, or the problem for which the plan before stays in use
+   * Uses running configurations one after the other, in the order of the calls; the last one stays.
+   * @returns null, or the problem for which the previous one stays in use
    */
   async use(runningConfig: RunningConfig): Promise<ChannelProblem | null> {
     const opened = await this.open(runningConfig);
     return opened.kind === 'problem' ? opened : opened.use();
   }
 
-  /** The same in two steps: what is opened is used, or dropped, before the next one is opened. */
+  /** The same in two steps. The caller must use or drop the result before the next one opens. */
   async open(runningConfig: RunningConfig): Promise<ChannelProblem | OpenedRunningConfig> {
-    const { promise, resolve: over } = Promise.withResolvers<void>();
+    const { promise, resolve: onOver } = Promise.withResolvers<void>();
     const swapped = this.#swapped;
     this.#swapped = promise;
     await swapped;
     const [{ ledger, events, now }, givenUp] = [this.#deps, this.#draining.signal];
-    const run = (): void => this.#take(runningConfig);
+    const run = (): void => this.#swap(runningConfig);
     return openRunningConfig({
-      plan: runningConfig,
+      runningConfig,
       ledger,
       now,
       before: this.#runningConfig,
       events,
       givenUp,
       run,
-      over,
+      onOver,
     });
   }
 
-  #take(runningConfig: RunningConfig): void {
+  #swap(runningConfig: RunningConfig): void {
     const before = this.#runningConfig;
     this.#runningConfig = runningConfig;
     try {
@@ -169,15 +169,15 @@ export class Runtime {
   }
 
   #run(runningConfig: RunningConfig, before: RunningConfig | null): void {
-    this.#intake.use(runningConfig.lines);
+    this.#intake.use(runningConfig.activeRoutes);
     const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
     this.#deps.ledger.remember(widestOf(bounds));
-    this.#deps.ledger.serve([...runningConfig.lines.keys()]);
+    this.#deps.ledger.serve([...runningConfig.activeRoutes.keys()]);
     this.#matchWorkerPools(runningConfig);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
     const [{ events }, { peers }] = [this.#deps, this.#options];
     runningConfig.run({ acceptOn: this.#intake.acceptOn, events, peers, before: others });
-    for (const [key, route] of runningConfig.lines) offerCommands(this.#deps, key, route);
+    for (const [key, route] of runningConfig.activeRoutes) offerCommands(this.#deps, key, route);
     events.configUsed({
       revision: runningConfig.revision,
       channels: runningConfig.channels.length,
@@ -187,30 +187,29 @@ export class Runtime {
   }
 
   /**
-   * Refuses new messages and new plans, finishes what is in hand and its replies (in the memory
-   * form: all that was accepted), gives the rest back to the ledger, and closes everything.
-   * @param withinMs how long what is in hand may take; the first call's value counts
-   * @param abandon from then on nothing that is in hand is waited for; the first call's signal
-   *   counts
-   * @returns what is left unsettled
+   * Refuses new messages and configurations, finishes work under way and its replies, returns the
+   * rest to the ledger, and closes everything. Without storage it finishes all accepted messages.
+   * @param withinMs how long work under way may take; the first call's value counts
+   * @param abandon stops the wait for work under way; the first call's signal counts
+   * @returns the rows left unsettled
    */
   drain(
     withinMs: number = this.#deps.ledger.durability.drainMs,
     abandon?: AbortSignal,
-  ): Promise<Left> {
+  ): Promise<UnsettledRows> {
     this.#drained ??= this.#drain(withinMs, abandon);
     return this.#drained;
   }
 
-  async #drain(withinMs: number, abandon?: AbortSignal): Promise<Left> {
+  async #drain(withinMs: number, abandon?: AbortSignal): Promise<UnsettledRows> {
     const { ledger } = this.#deps;
     this.#draining.abort();
     ledger.closeIntake();
-    // Another instance takes the messengers over while this one finishes what it has in hand.
-    if (this.#options.peers.share() > 1) void this.#runningConfig?.leavePosts();
+    // Another instance takes over the messengers while this one finishes its work.
+    if (this.#options.peers.share() > 1) void this.#runningConfig?.releaseLeases();
     if (!ledger.durability.drainsBacklog)
       for (const pair of this.#workerPools.values()) pair.in.stop();
-    await this.#rest(withinMs, abandon);
+    await this.#untilIdle(withinMs, abandon);
     for (const pair of this.#workerPools.values()) stop(pair);
     if (this.#runningConfig !== null) this.#retire(this.#runningConfig);
     for (const runningConfig of this.#retiring.keys()) runningConfig.abortWork();
@@ -229,14 +228,16 @@ export class Runtime {
     this.#retiring.set(runningConfig, done);
   }
 
-  /** A pair of pumps for each channel of the plan; work of other channels waits in the ledger. */
+  /**
+   * Keeps a pair of worker pools per active channel. Work of other channels waits in the ledger.
+   */
   #matchWorkerPools(runningConfig: RunningConfig): void {
     for (const [key, pair] of this.#workerPools) {
-      if (runningConfig.lines.has(key)) continue;
+      if (runningConfig.activeRoutes.has(key)) continue;
       stop(pair);
       this.#workerPools.delete(key);
     }
-    for (const key of runningConfig.lines.keys()) {
+    for (const key of runningConfig.activeRoutes.keys()) {
       if (!this.#workerPools.has(key)) this.#workerPools.set(key, this.#workerPoolsFor(key));
       const pair = this.#workerPools.get(key)!;
       pair.in.wake();
@@ -245,7 +246,7 @@ export class Runtime {
   }
 
   #workerPoolsFor(key: ChannelKey): Pair {
-    const rested = (): void => this.#rested?.();
+    const onIdle = (): void => this.#onIdle?.();
     const { ledger, events } = this.#deps;
     const failed = (error: unknown): void => events.faulted({ where: `claims of ${key}`, error });
     return {
@@ -253,27 +254,27 @@ export class Runtime {
         slots: slots.in,
         take: (n) => ledger.claim('in', key, n),
         work: (claim) => this.#work(key, claim, takeTurn),
-        rested,
+        rested: onIdle,
         failed,
       }),
       out: new WorkerPool<OutClaim>({
         slots: slots.out,
         take: (n) => ledger.claim('out', key, n),
         work: (claim) => this.#work(key, claim, sendReply),
-        rested,
+        rested: onIdle,
         failed,
       }),
     };
   }
 
-  /** One claim under the plan in use now. A fault is contained: it ends that claim and no more. */
+  /** Works on one claim by the running configuration. A fault ends that claim and nothing else. */
   async #work<C extends Claim>(
     key: ChannelKey,
     claim: C,
     step: (deps: Deps, route: ActiveRoute, claim: C) => Promise<void>,
   ): Promise<void> {
     const runningConfig = this.#runningConfig;
-    const route = runningConfig?.lines.get(key);
+    const route = runningConfig?.activeRoutes.get(key);
     if (runningConfig === null || route === undefined) return this.#deps.ledger.release(claim);
     const work = runningConfig.enter(claim.stop);
     try {
@@ -288,8 +289,8 @@ export class Runtime {
     }
   }
 
-  /** Resolves when nothing is in hand (and, where the backlog is drained, nothing can be). */
-  async #rest(withinMs: number, abandon?: AbortSignal): Promise<void> {
+  /** Resolves when no work is under way and, if the backlog is drained, none can begin. */
+  async #untilIdle(withinMs: number, abandon?: AbortSignal): Promise<void> {
     const { ledger } = this.#deps;
     const busy = (): boolean => {
       for (const pair of this.#workerPools.values()) {
@@ -297,37 +298,37 @@ export class Runtime {
       }
       for (const runningConfig of this.#retiring.keys()) if (runningConfig.busy) return true;
       if (!ledger.durability.drainsBacklog) return false;
-      // Work that waits for a channel that is gone would wait in vain.
+      // Work for a channel that is gone would wait in vain.
       return ledger.backlog().some(({ channel }) => this.#workerPools.has(channel));
     };
     if (!busy() || abandon?.aborted === true) return;
-    const rest = Promise.withResolvers<void>();
-    const timer = setTimeout(rest.resolve, withinMs);
-    abandon?.addEventListener('abort', () => rest.resolve(), { once: true });
-    this.#rested = () => {
-      if (!busy()) rest.resolve();
+    const idle = Promise.withResolvers<void>();
+    const timer = setTimeout(idle.resolve, withinMs);
+    abandon?.addEventListener('abort', () => idle.resolve(), { once: true });
+    this.#onIdle = () => {
+      if (!busy()) idle.resolve();
     };
-    await rest.promise;
+    await idle.promise;
     clearTimeout(timer);
-    this.#rested = null;
+    this.#onIdle = null;
   }
 }
 
-// Pairings of which every instance on a ledger hears when an operator has changed them.
+// Pairings that every instance on a ledger reads again after an operator's change.
 
-/** What is told: a messenger's type. */
-const changed = 'pairings_changed';
+/** The topic of the broadcast; its message is a messenger's type. */
+const pairingsTopic = 'pairings_changed';
 
 type Options = Pick<Deps, 'ledger' | 'now'>;
 type Shared = { readonly fillRandom: FillRandom; readonly peers: Peers };
 
 export function sharedPairings({ ledger, now }: Options, { fillRandom, peers }: Shared): Pairings {
-  const pairings = new Pairings(ledger, now, fillRandom, (type) => peers.tell(changed, type));
-  peers.on(changed, (type) => pairings.doubt(type));
+  const pairings = new Pairings(ledger, now, fillRandom, (type) => peers.tell(pairingsTopic, type));
+  peers.on(pairingsTopic, (type) => pairings.doubt(type));
   return pairings;
 }
 
-/** What moves the messages and the replies of one channel. */
+/** The worker pools of one channel: for its messages and for its replies. */
 type Pair = { readonly in: WorkerPool<InClaim>; readonly out: WorkerPool<OutClaim> };
 
 /** How many turns and how many deliveries one channel may have under way. */
@@ -338,10 +339,10 @@ function stop(pair: Pair): void {
   pair.out.stop();
 }
 
-// How messages come in: by the rules of their channel in the plan of now, since a connection may
-// outlive its plan. A channel that is in no plan any more keeps its last rules.
+// How messages come in: by the rules of their channel in the running configuration, since a
+// connection may outlive the one that opened it. A channel that left keeps its last rules.
 
-/** Who may talk on a channel, and what becomes of what is said there. */
+/** Who may talk on a channel, and how its messages are labelled and merged. */
 type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
 
 class Intake {
@@ -367,13 +368,13 @@ class Intake {
 
   readonly acceptOn = (channel: ChannelKey): Receive => {
     const { ledger } = this.#deps;
-    const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
+    const accept = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
       const { access, sensitivity } = this.#rules.get(channel)!;
       if (access === null) return receive(this.#deps, sensitivity, batch, ...cursors);
       return this.#takeAtGate(channel, access, batch, cursors);
     };
-    return Object.assign(take, {
+    return Object.assign(accept, {
       room: () => ledger.room().messages,
       whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
       cursor: (name: string) => ledger.cursor(channel, name),
@@ -387,7 +388,7 @@ class Intake {
     cursors: readonly CursorMove[],
   ): Promise<Handled> {
     const labelled = await this.#labels.label(channel, batch);
-    // Each look at the rules finds those of now: the plan may change meanwhile.
+    // Reads the current rules each time, since the running configuration may change meanwhile.
     const rules = (): GatedChannel => {
       const now = this.#rules.get(channel)!;
       return { channel, ...now, access: now.access ?? access };

@@ -1,22 +1,25 @@
-/** What secrets are looked up with, made once a process: `src/main.ts` does it for commands. */
+/** Creates the lookup of secrets, once a process. `src/main.ts` does it for commands. */
 import type { KeychainLimits } from './keychain.ts';
 import { Lookup } from '../secrets/lookup.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 
 export type SecretSurroundings = {
-  /** Nothing of it is told. */
+  /** The environment. svc logs and shows none of it. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the paths in it begin. */
+  /** Where relative paths in the environment start. */
   readonly cwd: string;
-  /** Where a person is told that the keychain waits for them, where it is a terminal. */
+  /** Where a person reads that the keychain waits for them, if it is a terminal. */
   readonly stderr: { readonly isTTY?: boolean; write(text: string): unknown };
-  /** How long the keychain is waited for; left out: as long as it is usual. */
+  /** How long to wait for the keychain; left out: the usual time. */
   readonly keychainLimits?: KeychainLimits | undefined;
 };
 
 export const askedToUnlock = 'The keychain may ask to be unlocked: look for its window.';
 
-/** Over the environment and the keychain, which is loaded when a name stands nowhere else. */
+/**
+ * Looks in the environment and then in the keychain, which loads only for a name found nowhere
+ * else.
+ */
 export function createSecretLookup(surroundings: SecretSurroundings): ServiceSecrets {
   const { env, cwd, stderr, keychainLimits: limits } = surroundings;
   const atTerminal = stderr.isTTY === true;
@@ -30,7 +33,7 @@ export function createSecretLookup(surroundings: SecretSurroundings): ServiceSec
   return new Lookup({ env, cwd, keychain, now: Date.now });
 }
 
-/** The places beside the keychain, for who asks that in another way, and as they are now. */
+/** Looks in all places but the keychain, for callers that read the keychain themselves. */
 export function createLookupBeside({
   env,
   cwd,

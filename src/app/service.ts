@@ -1,7 +1,7 @@
 /**
  * The composition root: the only file, beside storage.ts for the ledger, that names concrete
- * classes. It makes the parts that live as long as the process, and a Plan of a configuration and
- * its secrets.
+ * classes. It makes the parts that live as long as the process. It makes a running configuration of
+ * a configuration and its secrets.
  */
 import { askingOf, createAgent, type AgentOptions } from '../brains/agent/agent.ts';
 import { DryRunContext, type DryRunDeps } from '../brains/dry-run-context.ts';
@@ -48,7 +48,7 @@ import { PromptRecords } from '../brains/models/prompt-records.ts';
 import { RelayDetections } from '../brains/models/relay-detection.ts';
 import type { Model } from '../brains/models/model.ts';
 import { retryDelayMs } from '../brains/models/provider-call.ts';
-import { RunningConfig, type PlannedChannel, type PlannedModel } from './running-config.ts';
+import { RunningConfig, type RoutedChannel, type RoutedModel } from './running-config.ts';
 import { createConsensus } from '../brains/policies/consensus.ts';
 import type { Pictures } from '../pipeline/attachments/picture/picture.ts';
 import { createPictures } from '../pipeline/attachments/picture/remaker.ts';
@@ -61,50 +61,53 @@ import { McpInUse, McpServers } from '../brains/tools/mcp/servers.ts';
 import { createTools } from '../brains/tools/registry.ts';
 import { OwnPlaces } from '../brains/tools/caged-request.ts';
 
-/** What outlives every plan and is handed to all who make requests, wait, or tell. */
+/**
+ * Parts that outlive every running configuration, for all code that makes requests, waits, or
+ * reports.
+ */
 export type ServiceDeps = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
-  /** Of the webhook's senders. */
+  /** Checks of the bearers that the webhook's senders present. */
   readonly bearerChecks: BearerChecks;
   readonly events: Events;
-  /** What plans learnt about models that a runtime may hand on. */
+  /** What running configurations learnt about models that a runtime may forward. */
   readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
   readonly prompts: PromptRecords;
-  /** What tools reach only where a list of hosts names its port. */
+  /** Addresses that tools reach only if a list of hosts names the port. */
   readonly reserved: OwnPlaces;
   readonly random: () => number;
-  /** Of the marks of agents' data, which nobody is to guess; made at its first use. */
+  /** The key of the marks around agents' data, which nobody must guess. Made at first use. */
   readonly markKey: () => Uint8Array;
   readonly version: string;
-  /** The SQLite file that this process has open, or is about to; null: none. */
+  /** The SQLite file that this process has open, or is about to open; null: none. */
   readonly heldDatabase: string | null;
-  /** The servers of the plan in use; of a plan that is made, its own. */
+  /** The MCP servers in use. A new running configuration has its own. */
   readonly mcp: McpInUse;
   readonly pictures: Pictures;
-  /** `svc.mcp.json` beside the configuration, absolute; null: there is none. */
+  /** The absolute path of `svc.mcp.json` beside the configuration; null: there is none. */
   readonly pinsFile: string | null;
 };
 
-/** The part of the kit that a brain and its models need. */
+/** The dependencies that a brain and its models need. */
 export type BrainDeps = Omit<ServiceDeps, 'bearerChecks' | 'events' | 'listeners' | 'mcp'> &
   ModelDeps & { readonly mcp: McpSource };
 
-/** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
+/** For a trial: its calls count in no metric or health, and hold back no call of the service. */
 export function createTrialDeps(deps: ServiceDeps): BrainDeps {
   const faulted = (fault: { where: string; error: unknown }): void => deps.events.faulted(fault);
   const events = { modelAsked() {}, modelAnswered() {}, faulted };
   return { ...deps, events, bounds: new CallBounds() };
 }
 
-/** A model of a brain by the contract's names; a private brain's cloud models are built as well. */
+/** Builds a model, also a cloud model of a private brain. */
 export function createModel(config: ModelConfig, secrets: Secrets, deps: BrainDeps): Model {
   return buildModel(config, secretOf(secrets, config.apiKeyEnv), deps);
 }
 
-/** What the folders of skills hold; read before each plan is made. */
+/** Reads the folders of skills. Call it before each running configuration is made. */
 export async function readSkills(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {
   return (await import('../brains/skills.ts')).readSkillsOf(brains);
 }
@@ -115,7 +118,7 @@ const policies: Readonly<Record<PolicyConfig['kind'], () => Policy>> = {
 };
 
 /**
- * @param models of the config, as listed
+ * @param models in the configured order
  * @param skills text for an agent's prompt; null: none
  */
 export function createBrain(
@@ -170,7 +173,7 @@ function agentOptions(
   };
 }
 
-/** Of one session of one brain; in another process it is another one. */
+/** The mark of one session of one brain. Another process makes another mark. */
 function markOf({ message, session = 0 }: Turn, brain: string, key: Uint8Array): string {
   const { channel, conversation } = message;
   const of = JSON.stringify([channel, conversation, brain, session]);
@@ -178,20 +181,20 @@ function markOf({ message, session = 0 }: Turn, brain: string, key: Uint8Array):
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
 }
 
-/** Where a brain is tried: nothing that it does there changes anything. See DryRunContext. */
+/** The context of a trial, in which a brain changes nothing. See `DryRunContext`. */
 export function createDryRunContext(signal: AbortSignal, ...parts: DryRunDeps): DryRunContext {
   return new DryRunContext(stopOf(signal), ...parts);
 }
 
 type Make<Type extends ChannelType> = (
   config: ConfigOf<Type>,
-  /** The value behind `token_env`. */
+  /** The value of the variable that `token_env` names. */
   token: string,
   deps: ServiceDeps,
   secrets: Secrets,
 ) => Type extends MessengerType ? Messenger : Channel;
 
-/** The maker of each kind; making a channel loads nothing before the channel is opened. */
+/** The maker of each channel type. A channel loads nothing before it opens. */
 const makers: { readonly [Type in ChannelType]: Make<Type> } = {
   messenger_a: (config, token, deps) => createTelegramChannel({ ...deps, config, token }),
   messenger_b: (config, token, deps) => createDiscordChannel({ ...deps, config, token }),
@@ -207,11 +210,11 @@ function createChannel(config: ChannelConfig, secrets: Secrets, deps: ServiceDep
   return make(config, secretOf(secrets, config.tokenEnv) ?? '', deps, secrets);
 }
 
-/** What reads what comes with messages on that channel; none but messengers fetch anything. */
+/** How to read attachments on that channel. Only messengers fetch attachments. */
 export function readingOf(
   config: ChannelConfig,
   { http, pictures }: Pick<ServiceDeps, 'http' | 'pictures'>,
-): NonNullable<PlannedChannel['reading']> {
+): NonNullable<RoutedChannel['reading']> {
   if (!isMessenger(config)) return {};
   const { speech, gatherMs } = config;
   return {
@@ -221,7 +224,7 @@ export function readingOf(
   };
 }
 
-/** A messenger that can be asked whose token it has, without being opened. */
+/** A messenger that can say whose token it has, without being opened. */
 export function createMessenger(
   config: MessengerConfig,
   secrets: Secrets,
@@ -241,7 +244,8 @@ function serversOf({ brains, channels }: Config): readonly string[] {
 }
 
 /**
- * The plan of one config text: the brains that have a route, and each routed channel.
+ * Makes the running configuration of one text: the brains that have a route, and each routed
+ * channel.
  * @param skills texts by the brain's name
  */
 export function createRunningConfig(
@@ -257,8 +261,8 @@ export function createRunningConfig(
   const mcp = new McpServers(routed, secrets, deps);
   const brainDeps = { ...deps, reserved: deps.reserved.withServers(serversOf(config)), mcp };
   const brains = new Map<string, Brain>();
-  const channels: PlannedChannel[] = [];
-  const planned: PlannedModel[] = [];
+  const channels: RoutedChannel[] = [];
+  const planned: RoutedModel[] = [];
   for (const route of config.routes) {
     const channelConfig = config.channels.find(({ type }) => type === route.channel);
     const brainConfig = config.brains.find(({ name }) => name === route.brain);
@@ -285,10 +289,10 @@ export function createRunningConfig(
 }
 
 /**
- * What a process makes once.
- * @param heldDatabase the SQLite file that it has open, or is about to; null: none
+ * Creates what a process needs once.
+ * @param heldDatabase the SQLite file that it has open, or is about to open; null: none
  * @param pinsFile `svc.mcp.json` beside the configuration; null: there is none
- * @param ownHttp false: all that is sent over HTTP goes through undici (lib/http-client.ts)
+ * @param ownHttp false: all HTTP requests go through undici (lib/http-client.ts)
  */
 export function createServiceDeps(
   events: Events,

@@ -1,4 +1,4 @@
-/** What the ledger tells of itself, for people: log lines, counts, health, a warning. */
+/** Turns the ledger's news into log lines, counts, health and warnings. */
 import { dayMs, hourMs, minuteMs } from '../lib/durations.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import type { Health, WarningStatus } from '../admin/admin.ts';
@@ -11,16 +11,16 @@ export type StorageAlerts = {
   readonly news: LedgerNews;
   /** @param aheadMs how far the server's clock is ahead of this machine's; negative: behind */
   readonly clockIs: (aheadMs: number) => void;
-  /** The storage has failed for good: svc ends. */
+  /** The storage has failed for good, and svc ends. */
   readonly failed: (error: unknown) => void;
-  /** Failing while nothing can be accepted. */
+  /** Failing while the storage can accept nothing. */
   health(): Health;
   warnings(): readonly WarningStatus[];
 };
 
 /**
  * Listens for as long as the process lives.
- * @param place null: in memory, of which there is no news
+ * @param place null: in memory, which has no news
  */
 export function watchStorage(events: Events, place: StoragePlace | null): StorageAlerts {
   const backend = place?.kind ?? 'file';
@@ -52,10 +52,10 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       events.noticed({ code: 'storage_waits', message });
     },
     clockWasAhead({ replies, aheadMs }) {
-      const whose = backend === 'file' ? "This machine's clock" : "The database server's clock";
+      const clockName = backend === 'file' ? "This machine's clock" : "The database server's clock";
       const many = replies === 1 ? 'reply' : 'replies';
       const message =
-        `${whose} was ahead, and is right again or behind now: the next tries of ${replies} ` +
+        `${clockName} was ahead, and is right again or behind now: the next tries of ${replies} ` +
         `${many} lay up to ${formatTime(aheadMs)} too far ahead. They follow their schedule ` +
         'again. See that the clock is right, and keep it so (NTP).';
       events.warned({ code: 'clock_was_ahead', message });
@@ -175,14 +175,14 @@ function warningOf(room: StorageRoom, backend: Backend): WarningStatus | null {
   }
 }
 
-// Whether this machine's clock agrees with the database server's, by which svc goes.
+// Compares this machine's clock with the database server's, which svc uses.
 
-/** More than this is told. */
+/** A larger difference is reported. */
 const skewMsMax = 2_000;
 
 class ClockSkew {
   readonly #events: Pick<Events, 'warned' | 'noticed'>;
-  /** null: they agree. */
+  /** null: the clocks agree. */
   warning: WarningStatus | null = null;
 
   constructor(events: Pick<Events, 'warned' | 'noticed'>) {
@@ -197,7 +197,7 @@ class ClockSkew {
       const { code, path, message, remedy } = this.warning;
       this.#events.warned({ code, path, message: `${message} ${remedy}` });
     }
-    // A clock that is put right may be moved slowly.
+    // A corrected clock may move slowly, so the warning ends only well under the limit.
     if (this.warning === null || Math.abs(aheadMs) > skewMsMax / 2) return;
     this.warning = null;
     const message = "This machine's clock agrees with the database server's again.";

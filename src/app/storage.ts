@@ -1,6 +1,6 @@
 /**
- * The ledger's forms by name: opened by the service, and read, copied or examined by commands
- * beside it. A form is loaded only where it is chosen.
+ * Opens the ledger's backends for the service. Commands read, copy or examine them beside it. A
+ * backend loads only when it is chosen.
  */
 import { existsSync } from 'node:fs';
 import type { Secrets, StorageConfig } from '../config/config.ts';
@@ -23,16 +23,16 @@ import type { StartWriter } from '../ledger/sqlite/write/start-writer.ts';
 
 export type { Examined, Migration, ServerProbe, StartWriter, StoreProblem };
 
-/** A place that can be opened. */
+/** A storage place that can be opened. */
 export type StorageAt =
-  /** Absolute. */
+  /** The path is absolute. */
   | { readonly kind: 'file'; readonly path: string }
-  /** A secret, of which `nameServer` says what may be told. */
+  /** The URL is a secret. `nameServer` returns its public part. */
   | { readonly kind: 'server'; readonly url: string };
 
 export type AtServer = Extract<StorageAt, { readonly kind: 'server' }>;
 
-/** @param secrets hold the URL of a server, or it is told as one that cannot be used */
+/** @param secrets hold the URL of a server; without it, opening reports an unusable URL */
 export function storageAt(place: StoragePlace | null, secrets: Secrets): StorageAt | null {
   if (place?.kind !== 'server') return place;
   return { kind: 'server', url: secrets.get(place.urlEnv) ?? '' };
@@ -43,23 +43,25 @@ export type LedgerChoice = Clock & {
   /** null: in memory. */
   readonly at: StorageAt | null;
   readonly ids: IdSource;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
-  /** Stamps what was kept before there were stamps; null: a message is not worked on. */
+  /** Labels rows that are older than sensitivity labels; null: the caller processes no messages. */
   readonly publicNow: PublicNow | null;
-  /** The storage failed for good: nothing more is accepted. */
+  /** Called when the storage fails for good and accepts nothing more. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
-  /** Is told what the clock shows that all instances on that storage go by; left out: nobody is. */
+  /**
+   * Receives readings of the clock that all instances on that storage use; left out: nobody does.
+   */
   readonly follow?: (reading: ClockReading) => void;
-  /** Who writes to the disk; left out: a thread that is begun then. */
+  /** Starts the writer to the disk; left out: a thread that starts then. */
   readonly startWriter?: StartWriter | undefined;
 };
 
 /**
- * The reader is closed after the ledger; to close one does not close the other. `peers` are the
- * other instances on that ledger, until it is closed; `view` is what they tell each other for
- * people, and null where there can be none.
+ * Close the reader after the ledger; closing one does not close the other. `peers` are the other
+ * instances on that ledger, until it is closed. `view` holds the reports that they share for
+ * people; null: there can be none.
  */
 export type OpenStore = {
   readonly ledger: Ledger;
@@ -74,15 +76,15 @@ export type OpenStore = {
 export type Begun = AsyncDisposable & { readonly start: StartWriter };
 
 /**
- * Begins what takes a database longest to open, and opens nothing: for who is about to open one.
- * What is not given to `openLedger` is to be disposed of.
+ * Starts the part of opening a database that takes longest, and opens nothing. For a caller that is
+ * about to open one. Dispose of the result if you do not pass it to `openLedger`.
  */
 export async function beginStorage(): Promise<Begun> {
   const { WriterThread } = await import('../ledger/sqlite/write/start-writer.ts');
   return new WriterThread();
 }
 
-/** In the form of the place. */
+/** Opens the ledger with the backend of its place. */
 export function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
   const { storage, at } = choice;
   if (storage === null || at === null) return openMemory(choice);
@@ -142,7 +144,7 @@ async function openServer(
   return { ...store, reader, configs, view: await viewOfServer(url) };
 }
 
-/** It connects when something is told. */
+/** Connects at the first report. */
 async function viewOfServer(url: string): Promise<SharedView> {
   const [{ createSharedView }, { connect }] = await Promise.all([
     import('../ledger/postgres/view/shared-view.ts'),
@@ -152,7 +154,7 @@ async function viewOfServer(url: string): Promise<SharedView> {
 }
 const viewConnectMs = 5_000;
 
-/** It connects when it is asked. */
+/** Connects at the first question. */
 async function readerOfServer(url: string): Promise<LedgerReader> {
   const { createPostgresReader } = await import('../ledger/postgres/read/reader.ts');
   return createPostgresReader(() => connectTo(url));
@@ -160,13 +162,13 @@ async function readerOfServer(url: string): Promise<LedgerReader> {
 
 const configConnectMs = 5_000;
 
-/** @param timeoutMs left out: as usual */
+/** @param timeoutMs left out: the usual time */
 async function connectTo(url: string, timeoutMs?: number) {
   const { connect } = await import('../ledger/postgres/server/connect.ts');
   return connect(url, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
-/** Closes all of it, the ledger first; a failure to close one does not keep another open. */
+/** Closes everything, the ledger first. A failure to close one still closes the others. */
 export async function closeLedger({
   ledger,
   reader,
@@ -180,7 +182,7 @@ export async function closeLedger({
   opened.use(ledger);
 }
 
-/** Reads what is kept there beside the service that runs on it, or while none does. */
+/** Opens a reader beside a running service, or while none runs. */
 export async function openReader(at: StorageAt): Promise<LedgerReader | StoreProblem> {
   if (at.kind === 'file') {
     const { openSqliteReader } = await import('../ledger/sqlite/read/reader.ts');
@@ -189,7 +191,7 @@ export async function openReader(at: StorageAt): Promise<LedgerReader | StorePro
   return (await whyUnreadable(at)) ?? readerOfServer(at.url);
 }
 
-/** The configuration that instances share there, while they run or not; null: there is none. */
+/** Reads the configuration that instances share, whether they run or not; null: there is none. */
 export async function readSharedConfig(
   { url }: AtServer,
   wanted: ConfigWanted = {},
@@ -197,7 +199,7 @@ export async function readSharedConfig(
   return (await import('../ledger/postgres/configs/shared-configs.ts')).readConfigAt(url, wanted);
 }
 
-/** All that are kept there, newest first, in the same way. */
+/** Reads all stored configurations, newest first, in the same way. */
 export async function readSharedHistory(
   { url }: AtServer,
   signal: AbortSignal,
@@ -205,7 +207,7 @@ export async function readSharedHistory(
   return (await import('../ledger/postgres/configs/shared-configs.ts')).readHistoryAt(url, signal);
 }
 
-/** Reads what channels noted there, in the same way. */
+/** Opens a reader of the channels' cursors, in the same way. */
 export async function openCursorReader(at: StorageAt): Promise<CursorReader | StoreProblem> {
   if (at.kind === 'file') {
     return (await import('../ledger/sqlite/read/cursors.ts')).openCursors(at.path);
@@ -218,7 +220,7 @@ export async function openCursorReader(at: StorageAt): Promise<CursorReader | St
 
 /**
  * Whether svc has made its tables there.
- * @returns a problem: a server cannot be asked
+ * @returns a problem: the server does not answer
  */
 export async function isMade(at: StorageAt): Promise<boolean | StoreProblem> {
   if (at.kind === 'file') return existsSync(at.path);
@@ -242,7 +244,7 @@ export async function backUpStorage(
   return (await import('../ledger/sqlite/files/backup.ts')).backUp(path, target);
 }
 
-/** Locks both; the target holds nothing yet. */
+/** Locks both. The target must be empty. */
 export async function openMigration(
   from: StorageAt,
   to: StorageAt,
@@ -250,17 +252,17 @@ export async function openMigration(
   return (await import('../ledger/migrate/open.ts')).openMigration(from, to);
 }
 
-/** What is free on the disk of a folder that exists, and what a database there must have free. */
+/** How much is free on the disk of an existing folder, and how much a database there needs free. */
 export async function roomOfDisk(folder: string): Promise<DiskRoom> {
   return (await import('../ledger/sqlite/files/examine.ts')).roomOfDisk(folder);
 }
 
-/** What a look at an existing database tells; it changes nothing. */
+/** Examines an existing database without changing it. */
 export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
   return (await import('../ledger/sqlite/files/examine.ts')).examine(path);
 }
 
-/** What a look at a server tells; it changes nothing. */
+/** Examines a server without changing it. */
 export async function probeServer({ url }: AtServer): Promise<ServerProbe | StoreProblem> {
   return (await import('../ledger/postgres/server/inspection.ts')).probeServer(url);
 }
@@ -272,7 +274,7 @@ export async function describeStorage(at: StorageAt): Promise<string> {
   return named.kind === 'server' ? named.text : 'database server';
 }
 
-/** What of a server's URL a person may be told, and the password, which nobody is. */
+/** The parts of a server's URL that people may see, and the password, which nobody may. */
 export type NamedServer = {
   readonly kind: 'server';
   /** `database "svc" on db.example:5432`. */
@@ -284,7 +286,7 @@ export type NamedServer = {
   readonly password: string | null;
 };
 
-/** @returns a problem: the URL cannot be used */
+/** @returns a problem: the URL is unusable */
 export async function nameServer({ url }: AtServer): Promise<NamedServer | StoreProblem> {
   const { readAddress } = await import('../ledger/postgres/server/address.ts');
   const address = readAddress(url);

@@ -10,7 +10,8 @@ import type { KeychainState } from '../domain/keychain-state.ts';
 import { explainKeychain, openKeychain } from '../app/keychain.ts';
 import type { Log, LogLevel } from '../lib/log.ts';
 import { isTokenWanted } from '../app/admin-address.ts';
-import { endingBy, runService, configMoved, type Ending } from '../app/run.ts';
+import type { Ending } from '../app/run-contract.ts';
+import { endingBy, runService, configMoved } from '../app/run.ts';
 import {
   createCommandLog,
   logWarnings,

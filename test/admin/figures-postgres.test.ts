@@ -37,7 +37,7 @@ async function begin(url: string) {
   const end = keepFigures({ counts, ledger, now, over: over.signal });
   /** Each asks anew: what is at hand for seconds is no matter here. */
   const told = (span: FiguresSummary['span']): Promise<FiguresSummary> =>
-    new FiguresView({ reader, figures: counts, gauges: () => ledger.gauges(), now }).told(span);
+    new FiguresView({ reader, figures: counts, gauges: () => ledger.gauges(), now }).summary(span);
   return {
     counts,
     told,

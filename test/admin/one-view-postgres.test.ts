@@ -15,7 +15,7 @@ import { migratedDatabase, postgresTest } from '../fake/postgres.ts';
 import { assertDescribed, operationsOf, type OpenApi } from './open-api.ts';
 
 const head = ['Host: localhost', `Authorization: Bearer ${adminToken}`];
-const times = { tellMs: 10, freshMs: 0, lotMs: 10, leaseMs: 600_000, graceMs: 600_000 };
+const times = { publishMs: 10, freshMs: 0, batchMs: 10, leaseMs: 600_000, graceMs: 600_000 };
 const hook = 'webhook' as ChannelKey;
 
 type Beginning = { readonly url: string; readonly members: FakePeers; readonly id: number };

@@ -170,7 +170,7 @@ export async function openApprovalHouse(
     if (problem !== null) throw new Error(problem.message);
   };
   await apply(settings);
-  const end = keepApprovals({ ...flow, peers, host });
+  const end = keepApprovals({ ...flow, peers, runtime: host });
   const repliesIn = (where: string): readonly Reply[] =>
     messenger.delivered.filter(({ conversation }) => (conversation as string) === where);
   const reply = async (where: string, n: number): Promise<Reply> => {

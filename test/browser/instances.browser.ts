@@ -14,14 +14,14 @@ const bot = 'messenger_a:7' as ChannelKey;
 /** Keeps everything on a server, and has a route from the messenger. */
 function onServer(world: World): void {
   const { ports } = world;
-  const plan = ports.plan();
+  const plan = ports.runningConfig();
   const storage = { path: null, retentionDays: 30, urlEnv: 'DATABASE_URL' as EnvName };
   const routes = [...plan.config.routes, { channel: 'messenger_a', brain: 'open' } as const];
   const since = world.clockMs;
   const waits = { type: 'messenger_a', key: bot, isHeld: false, since, lastSeenAt: null } as const;
   const channels = [...plan.channels, { ...waits, state: 'starting', reason: null } as const];
   const config = { ...plan.config, storage, routes };
-  world.ports = { ...ports, plan: () => ({ ...plan, config, channels }) };
+  world.ports = { ...ports, runningConfig: () => ({ ...plan, config, channels }) };
 }
 
 async function start(): Promise<InstancesSite> {

@@ -15,9 +15,9 @@ async function startWorld(): Promise<Site & { readonly world: World }> {
   world.clockMs = Date.UTC(2026, 0, 5, 3);
   const { ports } = world;
   const up = { state: 'up', reason: null } as const;
-  const channels = ports.plan().channels.map((channel) => ({ ...channel, ...up }));
-  const plan = () => ({ ...ports.plan(), channels });
-  world.ports = { ...ports, plan, backlog: () => [] };
+  const channels = ports.runningConfig().channels.map((channel) => ({ ...channel, ...up }));
+  const plan = () => ({ ...ports.runningConfig(), channels });
+  world.ports = { ...ports, runningConfig: plan, backlog: () => [] };
   const admin = await openAdmin(world);
   const end = { [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose]() };
   return { origin: `http://127.0.0.1:${admin.port}`, world, ...end };

@@ -26,14 +26,17 @@ const held: Readonly<Record<string, SecretSource>> = {
 export async function startSecretsStage(): Promise<SecretsStage> {
   const world = makeWorld('debug');
   const keychain = fakeKeychain();
-  const config = { ...world.ports.plan().config, admin: { tokenEnv: 'ADMIN_TOKEN' as EnvName } };
+  const config = {
+    ...world.ports.runningConfig().config,
+    admin: { tokenEnv: 'ADMIN_TOKEN' as EnvName },
+  };
   keychain.values.set('WEBHOOK_SECRET_NAME', { value: 'the one before', setAt: 500 });
   let steadyMs = 0;
   const secrets = createSecretControl({
     config: () => config,
     lookup: fakeLookup(held, 1_000, { WEBHOOK_SECRET: 'environment' }),
     keychain,
-    looks: keychain,
+    prober: keychain,
     store: 'secret_service',
     explain: explained,
     // Each look is a new one.

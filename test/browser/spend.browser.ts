@@ -25,8 +25,8 @@ function startUnspent(): Promise<Site> {
   world.ports = {
     ...ports,
     reader: { ...ports.reader, spent: async () => [] },
-    plan: () => {
-      const used = ports.plan();
+    runningConfig: () => {
+      const used = ports.runningConfig();
       const brains = used.config.brains.map((brain) => ({ ...brain, budget: null }));
       return { ...used, config: { ...used.config, brains } };
     },

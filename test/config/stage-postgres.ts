@@ -121,7 +121,10 @@ export class Instance implements AsyncDisposable {
     const source = { ...place, onReload: (act: () => void) => void (this.#reload = act) };
     const stop = this.#stopping.signal;
     const onUsed = (): void => {};
-    this.control = new Control({ ...rest, source, shared, host, deps, stop, onUsed }, first);
+    this.control = new Control(
+      { ...rest, source, shared, runtime: host, deps, stop, onUsed },
+      first,
+    );
   }
 
   static async start(member: Member, folder: string, started: Started): Promise<Instance> {

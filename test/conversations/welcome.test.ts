@@ -36,7 +36,7 @@ async function house(ledger: Ledger, clock: Clock, reaches = () => true) {
   });
   assert.equal(await host.use(runningConfigOf(bot, echo('b'), pairing)), null);
   const { events } = noteEvents();
-  const end = keepWelcoming({ events, now: () => clock.now, host });
+  const end = keepWelcoming({ events, now: () => clock.now, runtime: host });
   const texts = (): readonly string[] => messenger.delivered.map(({ text }) => text);
   return {
     ...it,

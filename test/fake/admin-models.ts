@@ -8,14 +8,14 @@ const model = 'local_runtime/llama3.2' as ModelName;
 /** @param calls is told of what was asked */
 export function fakeLooks(calls: Calls): ModelProbes {
   return {
-    look: async (name) => {
+    probe: async (name) => {
       calls.push(['look', name]);
       if (name !== model) return { kind: 'none' };
       const failure = { kind: 'not_found', detail: 'It is not there.' } as const;
       const address = 'http://127.0.0.1:11434';
       return {
         kind: 'looked',
-        look: { model, address, keyEnv: null, failure, others: ['qwen3:4b'] },
+        probe: { model, address, keyEnv: null, failure, others: ['qwen3:4b'] },
       };
     },
   };

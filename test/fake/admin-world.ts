@@ -74,7 +74,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     startedAt: 1_000_000,
     now: () => world.clockMs,
     health: () => world.health,
-    plan: () => ({
+    runningConfig: () => ({
       revision,
       usedAt: 1_000_050,
       config,
@@ -92,7 +92,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
       ],
     }),
     meters: world.events.meters,
-    frames: world.events.frames,
+    liveEvents: world.events.frames,
     figures: events.figures,
     gauges: () => gauges,
     backlog: () => [
@@ -105,7 +105,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     instances: null,
     reader: fakeReader(world.calls),
-    byHand: fakeByHand(world.calls),
+    takeovers: fakeByHand(world.calls),
     approvals: fakeDeciding(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
     audit: async (row) => (world.audited?.push(row) ?? 0) > 0,

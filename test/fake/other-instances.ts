@@ -22,14 +22,14 @@ export function makeInstances(ids: readonly number[], rows: readonly KeptRows[] 
     all.map(({ id, ageMs, posts, beganAt, ports, change }) => {
       const own = JSON.parse(describeReport(reportOf(ports, placeOf(id)))) as Report;
       const report = JSON.stringify(change(own));
-      const told = ageMs === null ? null : { ageMs, report };
-      return { id, version: `1.2.${id}`, beganAt, posts, told };
+      const lastReport = ageMs === null ? null : { ageMs, report };
+      return { id, version: `1.2.${id}`, beganAt, posts, lastReport };
     });
   for (const one of all) {
     const seen = async () => ({ living: living(), rows, rowsAgeMs: 0 });
     one.ports = {
       ...one.ports,
-      instances: { own: one.id, place: () => placeOf(one.id), seen },
+      instances: { own: one.id, place: () => placeOf(one.id), reports: seen },
     };
   }
   return all;

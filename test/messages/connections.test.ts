@@ -21,7 +21,7 @@ test('a new plan with the same token and settings keeps the connection', async (
       await host.use(runningConfigOf(messenger.bot('77:a'), echo(name), openAccess)),
       null,
     );
-    assert.equal(host.plan?.channels[0]?.channel.health().state, 'up');
+    assert.equal(host.runningConfig?.channels[0]?.channel.health().state, 'up');
   }
   await Promise.all(said);
   await messenger.say('last', 'x');
@@ -94,7 +94,7 @@ test('a plan that cannot be opened leaves the connection with the plan in use', 
 
 test('a connection that failed for good is made anew by the next plan', async () => {
   const { host, messenger } = house();
-  const health = () => host.plan!.channels[0]!.channel.health();
+  const health = () => host.runningConfig!.channels[0]!.channel.health();
   messenger.refuses = true;
   await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   assert.equal(health().state, 'failed');
@@ -128,7 +128,7 @@ test('a channel with a malformed token is failed, and the others work', async ()
   assert.equal(await host.use(runningConfig), null);
   await platform.say('ada', 'hi');
   await until(() => platform.delivered.length === 1);
-  const { state, reason } = host.plan!.channels[0]!.channel.health();
+  const { state, reason } = host.runningConfig!.channels[0]!.channel.health();
   assert.equal(state, 'failed');
   assert.match(reason ?? '', /BOT_TOKEN/);
   assert.equal(messenger.counts.runs, 0);

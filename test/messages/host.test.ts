@@ -104,7 +104,7 @@ test('of two plans given at once the later one stays, however slowly the first o
   await turn();
   slow.door.open();
   assert.deepEqual(await Promise.all([first, second]), [null, null]);
-  assert.equal(host.plan?.revision, revisionOf('second'));
+  assert.equal(host.runningConfig?.revision, revisionOf('second'));
   await until(() => slow.door.closed === 1);
   await host.drain();
 });
@@ -128,7 +128,7 @@ test('a plan that comes while the host drains is never opened', async () => {
   assert.equal((await used)?.code, 'shutting_down');
   assert.equal((await drained).rows, 0);
   assert.equal(late.door.opening, 0);
-  assert.equal(host.plan?.revision, revisionOf('old'));
+  assert.equal(host.runningConfig?.revision, revisionOf('old'));
 });
 
 test('a drain gives up a plan that never opens, and closes what opens after all', async () => {
@@ -140,7 +140,7 @@ test('a drain gives up a plan that never opens, and closes what opens after all'
   assert.equal((await host.drain()).rows, 0);
   assert.equal((await used)?.code, 'shutting_down');
   assert.equal(slow.door.closed, 1);
-  assert.equal(host.plan?.revision, revisionOf('old'));
+  assert.equal(host.runningConfig?.revision, revisionOf('old'));
   slow.door.open();
   await until(() => slow.door.closed === 2);
 });

@@ -35,16 +35,16 @@ export const admin: readonly Fault[] = [
   {
     name: 'Nobody knows who read what people wrote.',
     file: 'src/admin/http/request-guard.ts',
-    find: 'await this.#keep({ action: route.reveals, target, status, at, reason: null });',
+    find: 'await this.#audit({ action: route.reveals, target, status, at, reason: null });',
     replace: 'void at;',
   },
   {
     name: 'A write that failed is missing in the audit.',
     file: 'src/admin/http/request-guard.ts',
-    find: 'await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });',
+    find: 'await this.#audit({ ...use, at: this.#records.now(), reason: reasonIn(values) });',
     replace:
       'if (status < 400)\n        ' +
-      'await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });',
+      'await this.#audit({ ...use, at: this.#records.now(), reason: reasonIn(values) });',
   },
   {
     name: 'A warning tells folders of this machine to who has no bearer.',

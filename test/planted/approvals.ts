@@ -117,7 +117,7 @@ export const approvals: readonly Fault[] = [
   {
     name: 'What was decided before the process died is left hanging.',
     file: 'src/app/approval-upkeep.ts',
-    find: 'for (const approval of decided) await this.#follow(approval);',
+    find: 'for (const approval of decided) await this.#acceptFollowUp(approval);',
     replace: '',
     seenBy: ['test/approvals/approval.test.ts'],
   },

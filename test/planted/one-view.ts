@@ -35,8 +35,8 @@ export const oneView: readonly Fault[] = [
   {
     name: 'A paused instance is shown as one that is up.',
     file: 'src/admin/instances/whole.ts',
-    find: "told.ageMs > lateMs ? 'late'",
-    replace: "told.ageMs > lateMs * 100 ? 'late'",
+    find: "lastReport.ageMs > lateMs ? 'late'",
+    replace: "lastReport.ageMs > lateMs * 100 ? 'late'",
   },
   {
     name: 'A bot that works is shown as one that begins, by an instance that waits for it.',
@@ -84,19 +84,19 @@ export const oneView: readonly Fault[] = [
     name: 'A flood at one instance fills the database with frames.',
     file: 'src/app/shared-view/one-view.ts',
     find: 'if (this.#liveEvents.length < this.#allowed)',
-    replace: 'if (this.#frames.length < 1e9)',
+    replace: 'if (this.#liveEvents.length < 1e9)',
   },
   {
     name: 'Who listens believes that nothing happened elsewhere before it was heard of.',
     file: 'src/app/shared-view/one-view.ts',
-    find: 'if (this.#isUntold) this.#missed(null, null);',
+    find: 'if (this.#isLossUnreported) this.#reportLost(null, null);',
     replace: '',
   },
   {
     name: 'Frames that were lost on their way are missed without a word.',
     file: 'src/app/shared-view/one-view.ts',
     find: `if (known !== undefined && liveEventBatch.n > known + 1)
-        this.#missed(null, liveEventBatch.instance);`,
+        this.#reportLost(null, liveEventBatch.instance);`,
     replace: '',
   },
   {

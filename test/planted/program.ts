@@ -110,7 +110,7 @@ export const service: readonly Fault[] = [
   {
     name: 'A new configuration gives up at once what is under way.',
     file: 'src/app/running-config.ts',
-    find: '    await this.#emptiedWithin(graceMs);\n',
+    find: '    await this.#idleWithin(graceMs);\n',
     replace: '',
   },
   {
@@ -128,7 +128,7 @@ export const service: readonly Fault[] = [
   {
     name: 'A stop gives up what is in hand.',
     file: 'src/app/runtime.ts',
-    find: 'await this.#rest(withinMs, abandon);',
+    find: 'await this.#untilIdle(withinMs, abandon);',
     replace: '',
     seenBy: ['test/messages/host.test.ts'],
   },

@@ -70,7 +70,7 @@ const publicFrontend = [
   /^src\/(?:config|domain|lib)\//,
   /^src\/admin\/(?:application|http\/[\w-]+|schemas\/schema)\.ts$/,
   /^src\/admin\/routes\/(?:application|match|pages|route|sign-in)\.ts$/,
-  /^src\/app\/(?:admin-server|dry-run|keychain|listening|practice-model|run|service)\.ts$/,
+  /^src\/app\/(?:dry-run|keychain|practice-model|run|run-contract|service)\.ts$/,
   /^src\/app\/service-place\.ts$/,
   /^src\/app\/config\/(?:audited|file-on-disk|history|saved-file)\.ts$/,
   /^src\/app\/webhook-client\//,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { problemText, problemType } from '../../lib/problem.ts';
 import { only, type Described, type Schema } from '../schemas/schema.ts';
 
-/** What a route answers, and the headers that every answer of the admin server carries. */
+/** A route's answer, and the headers of every answer of the admin server. */
 export type Answer = {
   readonly status: number;
   /** null: the answer has no body. */
@@ -10,23 +10,23 @@ export type Answer = {
   readonly body: string | Buffer | Stream;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * What is kept of a write, or of a read of texts, beside the ids of its path: in the audit, and
-   * of a write in its log line. Never text.
+   * Details beside the ids of the path. They go into the audit, and for a write into its log line.
+   * Never text of people.
    */
-  readonly told?: Readonly<Record<string, string>>;
-  /** Of a stream: resolves when what it tells of is over. A server that ends waits for it. */
+  readonly auditDetails?: Readonly<Record<string, string>>;
+  /** For a stream: resolves when its subject is over. A server that ends waits for it. */
   readonly ends?: Promise<void>;
 };
 
 /**
- * A body of open length: called once the head is written, it writes to the response from then on,
- * and stops when the response closes. Not called for HEAD.
+ * A body of open length. It is called once the head is written, then writes to the response until
+ * that closes. Not called for HEAD.
  */
 export type Stream = (response: ServerResponse) => void;
 
 /**
- * Of a stream of events: a proxy that gathers answers would hold the events back, and one that
- * compresses them would, too (fastify-sse-v2#8).
+ * Headers of an event stream. They keep a proxy from buffering the events, and from compressing,
+ * which buffers too (fastify-sse-v2#8).
  */
 export const unbuffered = {
   'x-accel-buffering': 'no',
@@ -34,7 +34,7 @@ export const unbuffered = {
 } as const;
 export const eventStreamType = 'text/event-stream';
 
-/** Nothing runs or loads here but the server's own files; no page may frame it. */
+/** The browser runs and loads only the server's own files, and no page may frame them. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
@@ -58,15 +58,15 @@ export function json(status: number, value: unknown): Answer {
   return { status, contentType: 'application/json', body: JSON.stringify(value) };
 }
 
-/** It is done, and there is nothing to tell. */
+/** The act succeeded, and there is nothing to return. */
 export const noContent: Answer = { status: 204, contentType: null, body: '' };
 
-/** The value with the fields that the schema describes, and no others. */
-export function tell<const S>(schema: S & Schema, value: Described<S>): Answer {
+/** Answers with the fields that the schema describes, and no others. */
+export function answerWith<const S>(schema: S & Schema, value: Described<S>): Answer {
   return json(200, only(schema, value));
 }
 
-/** The same as `tell`, or 404 with `detail` where there is nothing. */
+/** The same as `answerWith`, or 404 with `detail` if the value is null. */
 export function found<const S>(
   schema: S & Schema,
   value: Described<S> | null,
@@ -76,8 +76,8 @@ export function found<const S>(
 }
 
 /**
- * An error. `code` is stable; `detail` says what to do; `members` stand beside them, and the route
- * describes them.
+ * Answers with an error. `code` is stable; `detail` says what to do. `members` are further fields,
+ * which the route describes.
  */
 export function problem(
   status: number,

@@ -1,8 +1,8 @@
 /**
- * Who may ask. A `prober` (a supervisor, a metrics scraper) may come under any host name, since
- * its pages tell nothing of use to others. A `reader` must have used a host name that is known
- * here: a page elsewhere can have its own name resolve to this machine, and would read along. An
- * `operator` has shown the administrator's bearer as well: texts and every write are theirs.
+ * The principals. A `prober` (a supervisor, a metrics scraper) may use any host name, since its
+ * pages tell nothing of use to others. A `reader` must use a known host name: a page elsewhere
+ * could let its own name resolve to this machine and read along. An `operator` has also sent the
+ * administrator's token. Texts and all writes are the operator's.
  */
 import type { IncomingMessage } from 'node:http';
 import { rangeOf } from '../../lib/ip-address.ts';
@@ -10,21 +10,21 @@ import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 
 export type Principal = 'prober' | 'reader' | 'operator';
 
-/** Who asks, where an answer tells an operator more than others. */
+/** The caller, for an answer that tells an operator more than others. */
 export type Viewer = Exclude<Principal, 'prober'>;
 
-/** How an operator is known; without a token the service is read-only. */
+/** How the server recognises an operator; without a token the service is read-only. */
 export type OperatorAccess =
   | { readonly kind: 'bearer'; readonly matches: TokenCheck }
-  /** `remedy` is one sentence that names what would switch it on. */
+  /** `remedy` is one sentence that says how to switch it on. */
   | { readonly kind: 'none'; readonly remedy: string };
 
-/** What a request shows of a bearer. With two Authorization headers it is wrong. */
+/** The bearer in a request. Two Authorization headers count as wrong. */
 export type BearerState = 'without' | 'wrong' | 'operator';
 
 /**
- * Judges the bearer of a request. Another scheme is ignored: the login of a proxy in front comes
- * along with every request.
+ * Judges the bearer of a request. It ignores other schemes, since a proxy in front may add its own
+ * login to every request.
  */
 export function bearerStateOf(request: IncomingMessage, access: OperatorAccess): BearerState {
   const sent = request.headersDistinct['authorization'] ?? [];
@@ -37,8 +37,8 @@ export function bearerStateOf(request: IncomingMessage, access: OperatorAccess):
 const ownNames = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
- * Whether the name in a Host header is one of this machine's loopback names, or of `allowed`.
- * The port does not matter. Format: RFC 9110, section 7.2.
+ * Whether the name in a Host header is a loopback name or one of `allowed`. The port does not
+ * matter. Format: RFC 9110, section 7.2.
  */
 export function isKnownHost(host: string | undefined, allowed: readonly string[]): boolean {
   const name = nameOf(host);
@@ -46,9 +46,9 @@ export function isKnownHost(host: string | undefined, allowed: readonly string[]
 }
 
 /**
- * Whether a browser says that a page from elsewhere made the request. A page of this server has the
- * host, with its port, that the request is for; for a host of `allowed`, a proxy may have removed
- * the port. Formats: RFC 6454, section 7; https://www.w3.org/TR/fetch-metadata/.
+ * Whether a browser says that a foreign page made the request. A page of this server has the same
+ * host and port as the request. For a host in `allowed`, a proxy may have removed the port.
+ * Formats: RFC 6454, section 7; https://www.w3.org/TR/fetch-metadata/.
  */
 export function isForeign(
   { headersDistinct }: IncomingMessage,
@@ -64,9 +64,9 @@ export function isForeign(
 const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
 /**
- * Whether the caller is on this machine: the connection begins here, goes to one of this machine's
- * loopback names, and nothing in it tells of a proxy. A proxy on this machine that tells nothing of
- * itself, and an SSH tunnel, cannot be told from a person who sits here.
+ * Whether the caller is on this machine. The connection comes from loopback, the host is a loopback
+ * name, and no header names a proxy. A local proxy without such headers, or an SSH tunnel, looks
+ * like a person at this machine.
  */
 export function isAskedHere(
   { headersDistinct, socket }: IncomingMessage,
@@ -85,7 +85,7 @@ function isOwn(origin: string, host: string | undefined, allowed: readonly strin
   return place === host?.toLowerCase() || (name !== null && isAllowed(name, allowed));
 }
 
-/** The host's name in lower case; null where it is no host. */
+/** The host's name in lower case; null: it is not a host. */
 function nameOf(host: string | undefined): string | null {
   const match = /^(\[[\da-f:.]+\]|[^\s:[\]/@]+)(?::\d{0,5})?$/i.exec(host ?? '');
   return match === null ? null : match[1]!.toLowerCase();

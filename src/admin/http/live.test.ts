@@ -1,4 +1,4 @@
-/** The stream of live frames, over real connections. */
+/** The stream of live events, over real connections. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -26,7 +26,7 @@ const channel = 'webhook' as ChannelKey;
 function refuse(events: EventHub, times: number, of = channel): void {
   for (let i = 0; i < times; i++) events.messageRefused({ channel: of, code: 'inbox_full' });
 }
-/** Makes frames of a kilobyte, so that few of them fill a connection. */
+/** Makes events of a kilobyte, so that few of them fill a connection. */
 const long = `messenger_a:${'7'.repeat(1_000)}` as ChannelKey;
 
 test('each event is a frame with an id, a kind and a time, and nothing of anyone', async () => {
@@ -104,7 +104,7 @@ test('who leaves before the first frame knows where it was', async () => {
   await using admin = await openAdmin(world);
   refuse(world.events, 3);
   const { blocks, socket } = await listen(admin.port);
-  const place = `${world.ports.frames.epoch}-3`;
+  const place = `${world.ports.liveEvents.epoch}-3`;
   assert.ok(blocks.some((block) => block.endsWith(`retry: 2000\nid: ${place}`)));
   socket.destroy();
   refuse(world.events, 2);
@@ -114,7 +114,7 @@ test('who leaves before the first frame knows where it was', async () => {
   back.socket.destroy();
 });
 
-/** A response that keeps what is written to it. */
+/** A response that keeps everything written to it. */
 function kept() {
   const socket = new PassThrough();
   let text = '';
@@ -172,7 +172,7 @@ test('an id of another life of svc is no place in this one', async () => {
   const world = makeWorld();
   await using admin = await openAdmin(world);
   refuse(world.events, 3);
-  for (const id of ['zzz-2', 'lost', `${world.ports.frames.epoch}-4`, '-', '1']) {
+  for (const id of ['zzz-2', 'lost', `${world.ports.liveEvents.epoch}-4`, '-', '1']) {
     const back = await listen(admin.port, `Last-Event-ID: ${id}`);
     await back.until(3);
     const [dropped, ...rest] = back.told;
@@ -192,7 +192,7 @@ test('who is too slow is told how much it did not get, and nothing waits for it'
   const slow = await listen(admin.port);
   slow.socket.pause();
   const brisk = await listen(admin.port);
-  // More than a connection holds by itself.
+  // More than a connection buffers by itself.
   const rounds = 40;
   for (let round = 1; round <= rounds; round++) {
     refuse(world.events, 1_000, long);

@@ -1,10 +1,10 @@
 /**
- * Who listens to the live frames (text/event-stream). A listener is a number in the ring and an
- * open response: frames are written as far as the connection takes them. Frames that it could not
- * take in time have left the ring, and a `dropped` frame tells of them. So a slow listener costs no
- * memory; a listener that takes nothing for a minute is closed.
+ * The listeners of live events (text/event-stream). A listener is a number in the ring and an open
+ * response. Events are written as fast as the connection takes them. Events that left the ring
+ * before that are lost, and a `dropped` event counts them. So a slow listener costs no memory. A
+ * listener that takes nothing for a minute is closed.
  *
- * A listener: reading (all frames written) ⇄ full (its connection takes no more for now) → closed.
+ * A listener: reading (all events written) ⇄ full (its connection takes no more for now) → closed.
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 import type { ServerResponse } from 'node:http';
@@ -15,20 +15,20 @@ import type { Viewer } from './auth.ts';
 import { toldOf } from '../schemas/live-event.ts';
 
 export const listenersMax = 32;
-/** Of these, what those without the bearer may have: the operator always finds a place. */
+/** The most readers among these listeners, so that an operator always finds a place. */
 export const readersMax = 24;
 
 export type LiveTimes = {
-  /** How often a comment is sent, so that a connection that is gone is noticed. */
+  /** How often a comment is sent, so that a dead connection is noticed. */
   readonly heartbeatMs: number;
-  /** A connection that takes nothing for so many beats is closed. */
+  /** A connection that takes nothing for so many heartbeats is closed. */
   readonly heartbeatsMax: number;
 };
-const usual: LiveTimes = { heartbeatMs: 15_000, heartbeatsMax: 4 };
+const defaultTimes: LiveTimes = { heartbeatMs: 15_000, heartbeatsMax: 4 };
 
-/** How long a browser waits before it comes back. */
+/** How long a browser waits before it reconnects. */
 const retryMs = 2_000;
-/** Frames that are written at once. */
+/** How many events are written at once. */
 const batch = 100;
 
 export class LiveListeners implements Disposable {
@@ -39,17 +39,17 @@ export class LiveListeners implements Disposable {
   readonly #texts = new WeakMap<LiveEvent | Dropped, string>();
   #heartbeat: NodeJS.Timeout | null = null;
   #endWake: (() => void) | null = null;
-  #due = false;
+  #isWakeDue = false;
   #closed = false;
 
   /** @param now milliseconds since 1970 */
   constructor(ring: LiveEventRing, now: () => number, times: Partial<LiveTimes> = {}) {
     this.#ring = ring;
     this.#now = now;
-    this.#times = { ...usual, ...times };
+    this.#times = { ...defaultTimes, ...times };
   }
 
-  /** One more listener of that kind would be too many. */
+  /** Whether one more listener of that kind would be too many. */
   isFull(asker: Viewer): boolean {
     const all = [...this.#listeners];
     const readers = all.filter((listener) => listener.asker === 'reader').length;
@@ -57,7 +57,7 @@ export class LiveListeners implements Disposable {
     return this.#closed || all.length >= listenersMax || tooMany;
   }
 
-  /** @param lastId the id of the last frame that arrived there; null: begins with the next frame */
+  /** @param lastId the id of the last event that arrived there; null: starts with the next event */
   stream(lastId: string | null, asker: Viewer): Stream {
     return (response) => {
       if (this.isFull(asker) || response.destroyed) response.destroy();
@@ -87,7 +87,7 @@ export class LiveListeners implements Disposable {
     this.#endWake ??= this.#ring.onLiveEvent(() => this.#wake());
     this.#heartbeat ??= setInterval(() => this.#heartbeatAll(), this.#times.heartbeatMs).unref();
     const dropped = lastId === null ? '' : this.#resume(listener, lastId);
-    // A listener that leaves before the first frame then knows where it was.
+    // A listener that leaves before the first event can then resume here.
     const place = `id: ${this.#ring.epoch}-${listener.last}`;
     this.#write(listener, `retry: ${retryMs}\n${place}\n\n${dropped}`);
     this.#feed(listener);
@@ -102,7 +102,10 @@ export class LiveListeners implements Disposable {
     this.#heartbeat = null;
   }
 
-  /** Goes back to where the listener was. An id of another process, or no id, is no place here. */
+  /**
+   * Returns to the listener's last event. An id of another process, or an invalid one, is unknown
+   * here.
+   */
   #resume(listener: Listener, lastId: string): string {
     const [, epoch, digits] = /^([0-9a-z]+)-(\d{1,15})$/.exec(lastId) ?? [];
     const number = Number(digits);
@@ -114,12 +117,12 @@ export class LiveListeners implements Disposable {
     return this.#textOfDropped(null, listener.last);
   }
 
-  /** Frames come in bursts: the frames of one burst go out together. */
+  /** Events come in bursts, so all events of one burst are written together. */
   #wake(): void {
-    if (this.#due) return;
-    this.#due = true;
+    if (this.#isWakeDue) return;
+    this.#isWakeDue = true;
     setImmediate(() => {
-      this.#due = false;
+      this.#isWakeDue = false;
       for (const listener of this.#listeners) this.#feed(listener);
     });
   }
@@ -156,17 +159,17 @@ export class LiveListeners implements Disposable {
     const liveEvent = this.#ring.at(number)!;
     let text = this.#texts.get(liveEvent);
     if (text === undefined) {
-      text = this.#say(liveEvent, number);
+      text = this.#format(liveEvent, number);
       this.#texts.set(liveEvent, text);
     }
     return text;
   }
 
   #textOfDropped(count: number | null, number: number): string {
-    return this.#say({ kind: 'dropped', at: this.#now(), count, instance: null }, number);
+    return this.#format({ kind: 'dropped', at: this.#now(), count, instance: null }, number);
   }
 
-  #say(liveEvent: LiveEvent | Dropped, number: number): string {
+  #format(liveEvent: LiveEvent | Dropped, number: number): string {
     const data = JSON.stringify(toldOf(liveEvent));
     return `id: ${this.#ring.epoch}-${number}\nevent: ${liveEvent.kind}\ndata: ${data}\n\n`;
   }
@@ -175,10 +178,10 @@ export class LiveListeners implements Disposable {
 type Listener = {
   readonly response: ServerResponse;
   readonly asker: Viewer;
-  /** The number of the last frame that was written to the listener. */
+  /** The number of the last event written to the listener. */
   last: number;
-  /** The listener's connection takes no more for now. */
+  /** The connection takes no more for now. */
   full: boolean;
-  /** Beats since something was written to it. */
+  /** Heartbeats since the last write. */
   heartbeats: number;
 };

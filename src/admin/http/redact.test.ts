@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adminToken, makeWorld, openAdmin, withToken } from '../../../test/fake/admin-world.ts';
-import type { PlanView, Status, WarningStatus } from '../admin.ts';
+import type { RunningConfigView, Status, WarningStatus } from '../admin.ts';
 
 const reader = ['Host: localhost'];
 const operator = [...reader, `Authorization: Bearer ${adminToken}`];
 
-/** An admin server whose plan is changed so, and what its status says to whom. */
-async function start(change: (plan: PlanView) => Partial<PlanView>) {
+/** An admin server with a changed `plan()`, and the status that each viewer sees. */
+async function start(change: (plan: RunningConfigView) => Partial<RunningConfigView>) {
   const world = makeWorld();
   const { ports } = world;
-  world.ports = { ...ports, plan: () => ({ ...ports.plan(), ...change(ports.plan()) }) };
+  world.ports = {
+    ...ports,
+    runningConfig: () => ({ ...ports.runningConfig(), ...change(ports.runningConfig()) }),
+  };
   const admin = await openAdmin(world, { access: withToken });
   return {
     world,
@@ -106,7 +109,7 @@ test('a frame of a warning has its code and place, and not its words', async () 
   await using started = await start(() => ({}));
   const { events, ports } = started.world;
   events.warned({ code: 'skills_missing', message: folder, path: 'brains[0]' });
-  assert.deepEqual(ports.frames.at(ports.frames.newest), {
+  assert.deepEqual(ports.liveEvents.at(ports.liveEvents.newest), {
     kind: 'warned',
     at: ports.now(),
     code: 'skills_missing',

@@ -41,7 +41,7 @@ function routesOf(took: unknown[], leftWhile: (left: AbortSignal) => Promise<voi
       },
       answer: (_values, { body, revision, mayAskWith }) => {
         took.push([body, revision, mayAskWith([])]);
-        return { ...json(200, {}), told: { revision } };
+        return { ...json(200, {}), auditDetails: { revision } };
       },
     }),
     askRoute({
@@ -89,7 +89,7 @@ async function start() {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const send = async (method: string, path: string, headers: Head, body: string | Buffer) => {
-    // A server that is to close does so with what it has not read, which resets the connection.
+    // A server that closes a connection with unread data resets it.
     const kept = { ...headers, connection: 'keep-alive' };
     const asked = ask({ port, method, path, headers: kept, agent: false });
     asked.end(body);

@@ -1,9 +1,8 @@
 /**
- * Lets a request through to its route, or says why not. The checks, in their order: host name (421)
- * → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where the
- * service is read-only) → this machine, where it is for this machine alone (403) → parameters (400)
- * → what the request must bring (`readRequest`) → the bearer again, where a body was waited for →
- * the route itself.
+ * Lets a request through to its route, or refuses it. The checks, in this order: host name (421) →
+ * path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 if the service
+ * is read-only) → this machine, for routes that need it (403) → parameters (400) → headers and body
+ * (`readRequest`) → the bearer again after waiting for a body → the route.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -54,8 +53,7 @@ const remedies: Readonly<Record<string, string>> = storageRemedies;
 const notToldHere = 'The log says more; so does this to an operator.';
 
 /**
- * A warning for those who have not shown the bearer. Its own words may name folders of this
- * machine, or quote the configuration.
+ * A warning for readers. Its own words may name folders of this machine or quote the configuration.
  */
 export function redactForReader({ code, path }: WarningStatus): WarningStatus {
   const message = Object.hasOwn(meanings, code) ? meanings[code]! : 'Something may need a person';
@@ -63,28 +61,28 @@ export function redactForReader({ code, path }: WarningStatus): WarningStatus {
   return { code, path, message, remedy };
 }
 
-// What a request brings to its route beside its values, or the refusal. The checks, in their
-// order: If-Match (428, 400) → content type (415) → declared length (413) → body with a running
-// count (413) → UTF-8 (400) → JSON (400) → fields (400).
+// Reads a request's headers and body for its route, or refuses them. The checks, in this order:
+// If-Match (428, 400) → content type (415) → declared length (413) → body with a running count
+// (413) → UTF-8 (400) → JSON (400) → fields (400).
 
-/** The bytes that a client may send along to a route that wants no body. */
+/** How many bytes of body a route without a body accepts. */
 export const strayBytesMax = 65_536;
 
-/** A request and its response: the response may ask for the request's body. */
+/** A request and its response. Reading the body may need the response (100 Continue). */
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 type RequestRead =
   | { readonly kind: 'read'; readonly sent: RequestInput }
   | { readonly kind: 'refused'; readonly answer: Answer };
 
-/** Who asks, as far as the request shows it. */
+/** The caller, as far as the request shows it. */
 type Caller = Pick<RequestInput, 'asker' | 'mayAskWith' | 'isHere'>;
 
-/** Waits for the end of the body, so that the route acts only if all of the body came. */
-async function readRequest(route: Route, exchange: Exchange, asking: Caller): Promise<RequestRead> {
+/** Waits for the end of the body, so that the route acts only on a complete body. */
+async function readRequest(route: Route, exchange: Exchange, caller: Caller): Promise<RequestRead> {
   const left = leftOf(exchange);
   const wantsEvents = eventStream.test(exchange.request.headers.accept ?? '');
-  const sender = { ...asking, left, wantsEvents };
+  const sender = { ...caller, left, wantsEvents };
   if (route.kind === 'read') {
     return { kind: 'read', sent: { ...sender, body: null, revision: null } };
   }
@@ -96,7 +94,7 @@ async function readRequest(route: Route, exchange: Exchange, asking: Caller): Pr
   return { kind: 'read', sent: { ...sender, body: body.value, revision } };
 }
 
-/** In a list of media types. Format: RFC 9110, section 12.5.1. */
+/** Matches the type in a list of media types. Format: RFC 9110, section 12.5.1. */
 const eventStream = /(?:^|,)\s*text\/event-stream\s*(?:[,;]|$)/i;
 
 function leftOf({ response }: Exchange): AbortSignal {
@@ -108,8 +106,8 @@ function leftOf({ response }: Exchange): AbortSignal {
 }
 
 /**
- * One strong entity tag, short and of ASCII as every revision is: it goes into audit and log.
- * Format: RFC 9110, sections 8.8.3 and 13.1.1.
+ * Reads one strong entity tag. It must be short and ASCII, as every revision is, since it goes into
+ * the audit and the log. Format: RFC 9110, sections 8.8.3 and 13.1.1.
  */
 function revisionIn({ headersDistinct }: IncomingMessage): string | Answer {
   const given = headersDistinct['if-match'] ?? [];
@@ -191,12 +189,12 @@ const requestBodyRefusals = {
 } as const;
 
 export type GuardSettings = {
-  /** Bound to this machine only: then the host name counts. */
+  /** Whether the server listens on loopback only, where it checks the host name. */
   readonly loopback: boolean;
-  /** The names of now: a new configuration may allow others. */
+  /** The host names that the configuration in use allows. */
   readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
-  /** What is said of what is not let through: what would help there. */
+  /** The answers to refused requests, with remedies that fit this server. */
   readonly refusals: Refusals;
 };
 
@@ -207,14 +205,14 @@ export type Refusals = {
   readonly unauthorized: (why: BearerFault, access: OperatorAccess) => Answer;
 };
 
-/** Where the guard tells who came, and what was done. */
+/** Where the guard records requests and acts. */
 export type GuardRecords = Pick<AdminPorts, 'now' | 'audit' | 'events'>;
 
 export class RequestGuard {
   readonly #table: RouteTable;
   readonly #records: GuardRecords;
   readonly #settings: GuardSettings;
-  /** The writes that are not over, and kept. One goes on when its client has gone. */
+  /** Writes that are not finished and audited yet. A write goes on when its client has gone. */
   readonly #writes = new Set<Promise<unknown>>();
 
   constructor(table: RouteTable, records: GuardRecords, settings: GuardSettings) {
@@ -223,7 +221,7 @@ export class RequestGuard {
     this.#settings = settings;
   }
 
-  /** @param bearer what the request shows of one */
+  /** @param bearer of the request */
   async answer(
     request: IncomingMessage,
     response: ServerResponse,
@@ -245,34 +243,34 @@ export class RequestGuard {
     const mayAskWith = (allowed: readonly string[]): boolean =>
       this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
     const isHere = this.#settings.loopback && isAskedHere(request, target.host);
-    const asking = {
+    const caller = {
       asker: bearer === 'operator' ? bearer : 'reader',
       mayAskWith,
       isHere,
     } as const;
-    const refusedNow = (): Answer | null => {
+    const refusalNow = (): Answer | null => {
       const now = bearerStateOf(request, this.#settings.access);
       return this.#refusalOf(route, request, target.host, now);
     };
-    const answer = (): Promise<Answer> => answerOf(route, read, exchange, asking, refusedNow);
-    if (route.kind === 'write') return this.#followed(this.#write(route, read, answer));
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, caller, refusalNow);
+    if (route.kind === 'write') return this.#tracked(this.#write(route, read, answer));
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
   }
 
-  /** Resolves when every write that has begun is over, and kept. */
+  /** Resolves when every write is finished and audited. */
   async untilWritten(): Promise<void> {
     while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
   }
 
-  #followed(write: Promise<Answer>): Promise<Answer> {
-    const over = write.then(({ ends }) => ends);
-    this.#writes.add(over);
-    const forget = (): void => void this.#writes.delete(over);
-    over.then(forget, forget);
+  #tracked(write: Promise<Answer>): Promise<Answer> {
+    const end = write.then(({ ends }) => ends);
+    this.#writes.add(end);
+    const forget = (): void => void this.#writes.delete(end);
+    end.then(forget, forget);
     return write;
   }
 
-  /** When bound beyond loopback the operator's proxy decides, since names cannot be known here. */
+  /** Beyond loopback the operator's proxy decides, since svc cannot know the names there. */
   #mayAsk(place: MatchedPath | null, host: string | undefined): boolean {
     const routes = [...(place?.routes.values() ?? [])];
     const forProbes = place !== null && routes.every(({ principal }) => principal === 'prober');
@@ -302,7 +300,9 @@ export class RequestGuard {
     return this.#unauthorized('wrong', access);
   }
 
-  /** A browser shows the body of a 401 whose scheme it does not know. */
+  /**
+   * A browser shows the body of a 401 with an unknown scheme, so it can be a page to sign in on.
+   */
   async #mayShow(route: Route, refusal: Answer): Promise<Answer> {
     const signIn = route.kind === 'read' ? route.signIn : undefined;
     if (signIn === undefined || refusal.status !== 401) return refusal;
@@ -317,35 +317,35 @@ export class RequestGuard {
     return this.#settings.refusals.unauthorized(why, access);
   }
 
-  /** The use of a write is told whatever it leads to, and kept before its answer goes out. */
+  /** Logs a write whatever its result, and audits it before the answer goes out. */
   async #write(route: WriteRoute, values: ValuesRead, act: () => Promise<Answer>): Promise<Answer> {
     let status = 500;
-    let told = {};
+    let details = {};
     try {
       const answer = await act();
-      ({ status, told = {} } = answer);
+      ({ status, auditDetails: details = {} } = answer);
       return answer;
     } finally {
-      const target = { ...idsIn(route, values), ...told };
+      const target = { ...idsIn(route, values), ...details };
       const use = { action: route.action, target, status };
       this.#records.events.operatorWrote(use);
-      await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });
+      await this.#audit({ ...use, at: this.#records.now(), reason: reasonIn(values) });
     }
   }
 
-  /** Tells who reads what people wrote, before it is shown. */
+  /** Audits a read of people's texts before they are shown. */
   async #reveal(route: Route, values: ValuesRead, ask: () => Promise<Answer>): Promise<Answer> {
     const answer = await ask();
-    const { status, told = {} } = answer;
+    const { status, auditDetails: details = {} } = answer;
     if (route.kind !== 'read' || route.reveals === undefined || status !== 200) return answer;
-    const target = { ...idsIn(route, values), ...told };
+    const target = { ...idsIn(route, values), ...details };
     const at = this.#records.now();
-    await this.#keep({ action: route.reveals, target, status, at, reason: null });
+    await this.#audit({ action: route.reveals, target, status, at, reason: null });
     return answer;
   }
 
-  /** An answer does not change when the audit of what was done could not be written down. */
-  async #keep(row: AuditRow): Promise<void> {
+  /** The answer stays the same if the audit row could not be stored. */
+  async #audit(row: AuditRow): Promise<void> {
     const { audit, events } = this.#records;
     const where = `the audit of ${row.action}`;
     try {
@@ -356,24 +356,24 @@ export class RequestGuard {
   }
 }
 
-/** @param refusedNow whether the bearer is no longer right */
+/** @param refusedNow returns a refusal if the bearer is no longer right */
 async function answerOf(
   route: Route,
   values: ValuesRead,
   exchange: Exchange,
-  asking: Caller,
-  refusedNow: () => Answer | null,
+  caller: Caller,
+  refusalNow: () => Answer | null,
 ): Promise<Answer> {
-  if (route.kind !== 'read' && route.onlyHere === true && !asking.isHere) return notHere;
+  if (route.kind !== 'read' && route.onlyHere === true && !caller.isHere) return notHere;
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
-  const read = await readRequest(route, exchange, asking);
+  const read = await readRequest(route, exchange, caller);
   if (read.kind === 'refused') return read.answer;
-  const refusal = route.kind === 'read' ? null : refusedNow();
+  const refusal = route.kind === 'read' ? null : refusalNow();
   if (refusal !== null) return refusal;
   return route.answer(values.values, read.sent);
 }
 
-/** What the path names, for the log. */
+/** The ids in the path, for the log and the audit. */
 function idsIn(route: Route, read: ValuesRead): Readonly<Record<string, string>> {
   if (read.kind === 'fault') return {};
   const names = Object.entries(route.parameters ?? {}).filter(([, { kind }]) => kind === 'segment');
@@ -386,8 +386,8 @@ function reasonIn(read: ValuesRead): string | null {
 }
 
 /**
- * Whom and what a request is for. A target that names its host (`GET http://…`) outweighs the Host
- * header; with two Host headers it is for nobody. Format: RFC 9112, section 3.2.
+ * The host, path and query of a request. A target with a host (`GET http://…`) outweighs the Host
+ * header. With two Host headers there is no host. Format: RFC 9112, section 3.2.
  */
 function targetOf({ url = '', headersDistinct }: IncomingMessage) {
   const hosts = headersDistinct['host'] ?? [];
@@ -419,8 +419,8 @@ const notHere = problem(
 );
 
 /**
- * Of the admin server.
- * @param signIn of the application around it, whose tokens may be withdrawn; null: there is none
+ * The refusals of the admin server.
+ * @param signIn of the application around it, which may have withdrawn a token; null: there is none
  */
 export const adminRefusals = (signIn: Pick<CodeTrade, 'withdrawn'> | null): Refusals => ({
   unknownHost: problem(
@@ -445,10 +445,10 @@ export const adminRefusals = (signIn: Pick<CodeTrade, 'withdrawn'> | null): Refu
   },
 });
 
-/** How one comes to a page that is signed in, where there is an application. */
+/** How to get a signed-in page if there is an application. */
 export const openAgain = 'Open svc again from the desktop.';
 
-/** @param again how one comes to a page that is signed in: a sentence */
+/** @param again how to get a signed-in page: a sentence */
 export function signedOut(why: Withdrawn, again: string): Answer {
   return unauthorized(`${describeWithdrawn[why]} ${again}`, `signed_out_${why}`);
 }
@@ -466,7 +466,7 @@ export function unauthorized(detail: string, code = 'unauthorized'): Answer {
   return problem(401, code, detail, { 'www-authenticate': 'Bearer' });
 }
 
-/** The values that a request gives to a route, of its path, query and head, checked. */
+/** Reads and checks a request's parameters from its path, query and headers. */
 type Value = Values[string];
 
 /** `what` is one sentence that names the parameter. */
@@ -475,8 +475,7 @@ type ValuesRead = { readonly kind: 'read'; readonly values: Values } | ValuesFau
 
 /**
  * @param captured the parameters of the path, as sent
- * @param query as sent, without its question mark; not looked at for a route without parameters
- *   in it
+ * @param query as sent, without its question mark; ignored for a route without query parameters
  * @param headers each with all of its lines
  */
 function readValues(
@@ -486,17 +485,17 @@ function readValues(
   headers: IncomingMessage['headersDistinct'] = {},
 ): ValuesRead {
   const entries = Object.entries(parameters);
-  const asked = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
-  if (asked === null) return fault('The query has a malformed percent-encoding.');
+  const pairs = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
+  if (pairs === null) return fault('The query has a malformed percent-encoding.');
   const known = entries.filter(([, { kind }]) => isOfQuery(kind)).map(([name]) => name);
   // Otherwise a mistyped filter would filter nothing.
-  if (asked.some(([key]) => !known.includes(key))) {
+  if (pairs.some(([key]) => !known.includes(key))) {
     return fault(`The query has a name that means nothing here; it may have ${known.join(', ')}.`);
   }
   const values: Record<string, Value> = {};
   for (const [name, parameter] of entries) {
     const given = isOfQuery(parameter.kind)
-      ? asked.filter(([key]) => key === name).map(([, value]) => value)
+      ? pairs.filter(([key]) => key === name).map(([, value]) => value)
       : parameter.kind === 'segment'
         ? [decoded(captured.get(name) ?? '')]
         : (headers[name] ?? []);
@@ -514,7 +513,7 @@ function isOfQuery(kind: Parameter['kind']): boolean {
   return kind !== 'segment' && kind !== 'header';
 }
 
-/** undefined: the value is not within its limits. */
+/** undefined: the value is outside its limits. */
 function valueOf(parameter: Parameter, given: string | undefined): Value | undefined {
   if (given === undefined) return parameter.kind === 'integer' ? parameter.otherwise : null;
   switch (parameter.kind) {
@@ -561,7 +560,7 @@ function limitOf(parameter: Parameter): string {
   }
 }
 
-/** null: something in the query cannot be decoded. A `+` is a space: URL Standard, section 5.1. */
+/** null: the query has a malformed encoding. A `+` is a space: URL Standard, section 5.1. */
 function pairsOf(query: string): readonly (readonly [string, string])[] | null {
   const pairs: (readonly [string, string])[] = [];
   for (const part of query.split('&')) {

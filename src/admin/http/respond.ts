@@ -1,4 +1,7 @@
-/** Requests of one listener, through its guard, to their answers with the security headers. */
+/**
+ * Passes the requests of one listener through its guard, and sends the answers with security
+ * headers.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Events } from '../../domain/event.ts';
 import { bearerOf } from '../../lib/bearer.ts';
@@ -8,7 +11,7 @@ import { bearerStateOf, type OperatorAccess } from './auth.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { ReadFailed } from '../../ledger/ledger.ts';
 
-/** @param events is told of what a route threw */
+/** @param events reports an error that a route threw */
 export function respondThrough(
   guard: RequestGuard,
   access: OperatorAccess,
@@ -23,15 +26,15 @@ export function respondThrough(
     } catch (error) {
       answer = answerError(error, events);
     }
-    const say = (): void => send(request, response, answer);
-    if (answer.status !== 401) say();
-    else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, say);
+    const sendAnswer = (): void => send(request, response, answer);
+    if (answer.status !== 401) sendAnswer();
+    else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, sendAnswer);
   };
 }
 
 /**
- * A streamed answer has no length: it ends with its connection. One without a body tells neither
- * length nor type (RFC 9110, section 8.6).
+ * A streamed answer has no length and ends with its connection. An answer without a body has
+ * neither length nor type (RFC 9110, section 8.6).
  */
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
   const { status, contentType, body, headers } = answer;
@@ -47,7 +50,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   else response.end(bytes);
 }
 
-/** The answer when a route threw. The cause is told in the log only. */
+/** The answer when a route threw. Only the log has the cause. */
 export function answerError(error: unknown, events: Pick<Events, 'faulted'>): Answer {
   if (error instanceof ReadFailed && error.reason !== 'storage') return unread(error);
   events.faulted({ where: 'the admin server', error });

@@ -270,7 +270,7 @@ test('an asset comes compressed where that is accepted and possible', async () =
     assert.equal(came.headers.get('vary'), 'accept-encoding');
     assert.equal(came.headers.get('content-type'), 'text/javascript; charset=utf-8');
     const asked = await admin.send('HEAD', '/ui/assets/page.js', head);
-    // The clock may have gone on to the next second.
+    // The clock may have moved to the next second.
     for (const { headers } of [asked, came]) headers.delete('date');
     assert.deepEqual([...asked.headers], [...came.headers]);
     assert.equal(asked.headers.get('content-length'), String(body.length));

@@ -1,6 +1,6 @@
 /**
- * The admin server: pages about the service, and what an operator may do, on a listener of its
- * own. Every answer carries the security headers; every error is problem+json.
+ * The admin server: pages about the service and an operator's acts, on a listener of its own. Every
+ * answer has the security headers; every error is problem+json.
  */
 import type { ListenAddress } from '../../config/config.ts';
 import { describeUnbound, type Held, type Listeners } from '../../lib/listener.ts';
@@ -15,7 +15,7 @@ import { respondThrough } from './respond.ts';
 
 export type AdminOptions = {
   readonly address: ListenAddress;
-  /** Host names, besides this machine's own, under which a loopback bind may be read. */
+  /** Allowed host names beside the loopback names, for a server on loopback. */
   readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
   readonly listeners: Listeners;
@@ -24,15 +24,15 @@ export type AdminOptions = {
 };
 
 export interface AdminServer {
-  /** All that it answers. */
+  /** All routes of the server. */
   readonly routes: readonly Route[];
-  /** Binds the address. What a problem there means (an end, a warning) is the caller's to say. */
+  /** Binds the address. The caller decides what a problem means (an end, a warning). */
   open(): Promise<AdminOpened | AdminProblem>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export type AdminOpened = { readonly kind: 'opened'; readonly port: number };
-/** `code` is the system's (EADDRINUSE …); `message` names the address and the next step. */
+/** `code` is the system's (EADDRINUSE …); `message` names the address and the remedy. */
 export type AdminProblem = {
   readonly kind: 'problem';
   readonly code: string;
@@ -58,7 +58,7 @@ class Server implements AdminServer {
     this.#ports = ports;
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
-    this.#live = new LiveListeners(ports.frames, () => ports.now());
+    this.#live = new LiveListeners(ports.liveEvents, () => ports.now());
     const { address, allowedHosts, access, webRoot } = options;
     const parts = { metrics: this.#metrics, live: this.#live, access: access.kind, webRoot };
     const table = routesOf(ports, parts);

@@ -1,9 +1,9 @@
 /**
- * Who may use the pages without being shown a token: whoever brings a code that was offered on this
- * machine gets a token for it. There is one token at a time.
+ * Signs a page in without showing a token to a person. A page that brings a code, which was offered
+ * on this machine, gets a token. There is one token at a time.
  *
- * nobody → offered (a code, for 60 s) → signed in (its only use); a second use of any code, a token
- * that nobody used for long, and the use of a newer code withdraw the token.
+ * nobody → offered (a code, for 60 s) → signed in (the code's only use). The token is withdrawn by
+ * a second use of any code, by long disuse, and by the use of a newer code.
  */
 import { randomBytes } from 'node:crypto';
 import { createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
@@ -15,15 +15,18 @@ const tokenBytes = 32;
 export const codeMs = 60_000;
 /** An open page asks at least every 20 s, in the background every minute. */
 export const idleMs = 15 * 60_000;
-/** Codes that are remembered, so that a second use is known as one. */
+/** How many codes are remembered, to recognise a second use. */
 const codesMax = 8;
-/** One that was used is remembered for so long: who is in by it cannot have it forgotten. */
+/**
+ * How long a used code is remembered at least. A signed-in page cannot push it out by offering new
+ * codes.
+ */
 const usedMs = 3 * codeMs;
 
 type Code = {
   readonly matches: TokenCheck;
   readonly offeredAt: SteadyTime;
-  /** `replaced`: another was offered after it, before anybody used it. */
+  /** `replaced`: a newer code was offered before anybody used this one. */
   state: 'open' | 'replaced' | 'used';
 };
 
@@ -42,9 +45,8 @@ export class SignIn implements CodeTrade {
   #withdrawn: Withdrawn | null = null;
 
   /**
-   * @param onTraded is told of each code that came and was once offered; must not throw
-   * @param keptMs how long a token lasts that nobody uses; Infinity where its page may be out of
-   *   sight for days
+   * @param onTraded receives each code that came and was once offered; must not throw
+   * @param keptMs how long an unused token lasts; Infinity if its page may be out of sight for days
    */
   constructor(
     steady: () => SteadyTime,
@@ -69,8 +71,8 @@ export class SignIn implements CodeTrade {
   }
 
   /**
-   * A token for someone who needs no code, because the page is handed it by its own window; it
-   * withdraws the one before.
+   * Creates a token for a page whose own window passes it on, so it needs no code. Withdraws the
+   * previous token.
    */
   grant(): string {
     const token = randomBytes(tokenBytes).toString('base64url');
@@ -99,7 +101,7 @@ export class SignIn implements CodeTrade {
     return { kind: 'token', token: this.grant() };
   }
 
-  /** Whether this is the token of now; using it keeps it. */
+  /** Whether this is the current token. Using it keeps it alive. */
   readonly matches: TokenCheck = (token) => {
     const held = this.#token;
     if (held === null) return false;
@@ -112,7 +114,7 @@ export class SignIn implements CodeTrade {
     return true;
   };
 
-  /** Somebody else may have the token, or the code that was offered: both are worth nothing now. */
+  /** Withdraws the token and the open code, since somebody else may have them. */
   withdraw(): void {
     this.#replaceOpen();
     this.#withdraw('code_used_twice');
@@ -129,7 +131,7 @@ export class SignIn implements CodeTrade {
     this.#token = null;
   }
 
-  /** Aborts when the token of now is withdrawn; aborted where there is none. */
+  /** Aborts when the current token is withdrawn; already aborted without one. */
   get ended(): AbortSignal {
     return this.#token?.ended.signal ?? AbortSignal.abort();
   }

@@ -1,4 +1,4 @@
-/** How those who are asked stand, by what several instances saw of them. */
+/** The health of providers, models and brains, merged from several instances. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messageId } from '../../../test/fake/admin-world.ts';
@@ -9,13 +9,16 @@ import { reportOf, describeReport, type Report } from './report.ts';
 
 const small = 'local_runtime/small' as ModelName;
 
-/** Their route leads to the brain that may ask both models. */
+/** Two instances. Their route leads to the brain that may ask both models. */
 function two() {
   const all = makeInstances([1, 2]);
   for (const one of all) {
-    const plan = one.ports.plan();
+    const plan = one.ports.runningConfig();
     const routes = [{ channel: 'webhook', brain: 'open' }] as const;
-    one.ports = { ...one.ports, plan: () => ({ ...plan, config: { ...plan.config, routes } }) };
+    one.ports = {
+      ...one.ports,
+      runningConfig: () => ({ ...plan, config: { ...plan.config, routes } }),
+    };
   }
   const [asked, other] = all;
   return { asked: asked!, other: other! };

@@ -1,4 +1,4 @@
-/** How channels stand where several instances have them. */
+/** The states of channels that several instances have. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeInstances, type OtherInstance } from '../../../test/fake/other-instances.ts';
@@ -9,25 +9,25 @@ import { wholeOf } from './whole.ts';
 
 const bot = 'messenger_a:7' as ChannelKey;
 
-/** Puts the channel of the messenger into the plan of that instance. */
+/** Adds the messenger's channel with this state to that instance's report. */
 function stands(one: OtherInstance, state: ChannelState, reason: string | null = null): void {
   const { ports } = one;
   const since = one.id;
   const view = { type: 'messenger_a', key: bot, isHeld: true, since, lastSeenAt: null } as const;
-  const [webhook] = ports.plan().channels;
+  const [webhook] = ports.runningConfig().channels;
   const channels = [webhook!, { ...view, state, reason }];
-  const { config } = ports.plan();
+  const { config } = ports.runningConfig();
   const routes = [...config.routes, { channel: 'messenger_a', brain: 'open' } as const];
   one.ports = {
     ...ports,
-    plan: () => ({ ...ports.plan(), channels, config: { ...config, routes } }),
+    runningConfig: () => ({ ...ports.runningConfig(), channels, config: { ...config, routes } }),
   };
 }
 
 function webhookStands(one: OtherInstance, state: ChannelState, reason: string | null): void {
   const { ports } = one;
-  const channels = ports.plan().channels.map((view) => ({ ...view, state, reason }));
-  one.ports = { ...ports, plan: () => ({ ...ports.plan(), channels }) };
+  const channels = ports.runningConfig().channels.map((view) => ({ ...view, state, reason }));
+  one.ports = { ...ports, runningConfig: () => ({ ...ports.runningConfig(), channels }) };
 }
 
 function two(): [OtherInstance, OtherInstance] {
@@ -49,7 +49,7 @@ test('a messenger stands as it does where its connection is, and that one is nam
   stands(holder, 'failed', 'the token is refused');
   assert.deepEqual(await channelOf(asked, 'messenger_a'), ['failed', 2, 'the token is refused', 2]);
   const running = async () => {
-    const routes = routesOf(await wholeOf(asked.ports), asked.ports.plan().config);
+    const routes = routesOf(await wholeOf(asked.ports), asked.ports.runningConfig().config);
     return routes.map(({ channel, running: isRunning }) => [channel, isRunning]);
   };
   assert.deepEqual(await running(), [

@@ -1,4 +1,4 @@
-/** Whether replies arrive, of several instances together. */
+/** Whether replies arrive, merged from several instances. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KeptRows } from './instances.ts';
@@ -48,7 +48,7 @@ test('what instances tried is added up, and the first to see it fail says since 
     { key: 'webhook', inbox: 1, outbox: 30, oldestAt: 90, oldestReplyAt: 100 },
     { key: 'messenger_a:1', inbox: 0, outbox: 2, oldestAt: 60, oldestReplyAt: 60 },
   ];
-  // One of the release before tells nothing of it.
+  // The previous release reports nothing about it.
   const [webhook, messenger] = deliveriesOf(wholeOf(rows, [one], [other], null));
   assert.deepEqual(webhook, {
     channel: 'webhook',

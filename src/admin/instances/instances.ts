@@ -1,33 +1,33 @@
 /**
- * The instances that work on one ledger, as the admin room sees them. Each tells a report of itself
- * about once a second; whichever is asked answers for all, by what the others told last.
+ * The port to the instances that work on one ledger. Each publishes a report about once a second.
+ * Any of them answers for all, by the last reports.
  */
 
 /** How many milliseconds without a report make an instance late. */
 export const lateMs = 5_000;
 
-/** It is called at any time, never rejects, and answers soon, whatever the others do. */
+/** May be called at any time, never rejects, and answers soon even if other instances hang. */
 export interface InstancesPort {
-  /** This one's number. */
+  /** The number of this instance. */
   readonly own: number;
-  /** Where this one is found. */
+  /** Where this instance is. */
   place(): Place;
-  seen(): Promise<Seen>;
+  reports(): Promise<LastReports>;
 }
 
 export type Place = {
   /** The machine's name. */
   readonly host: string;
-  /** Of the admin server, `host:port`; null: there is none. */
+  /** The `host:port` of the admin server; null: there is none. */
   readonly admin: string | null;
 };
 
-export type Seen = {
-  /** In the order of their starts, this one too; empty: it works alone, and nobody is counted. */
+export type LastReports = {
+  /** All living instances in the order of their starts. Empty: this one works alone. */
   readonly living: readonly LivingInstance[];
-  /** All unsettled rows, whoever has them in hand, or nobody; null: they could not be counted. */
+  /** All unsettled rows, whichever instance has them; null: they could not be counted. */
   readonly rows: readonly KeptRows[] | null;
-  /** For how many milliseconds `rows` has been so. */
+  /** The age of `rows` in milliseconds. */
   readonly rowsAgeMs: number;
 };
 
@@ -36,19 +36,19 @@ export type LivingInstance = {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly beganAt: number;
-  /** What it alone may do now, by the names of the posts. */
+  /** The names of the leases that it holds now. */
   readonly posts: readonly string[];
-  /** Its last report, and how old that is; null: there is none yet. */
-  readonly told: { readonly ageMs: number; readonly report: string } | null;
+  /** Its last report, and the report's age; null: there is none yet. */
+  readonly lastReport: { readonly ageMs: number; readonly report: string } | null;
 };
 
 export type KeptRows = {
-  /** Of the channel. */
+  /** The key of the channel. */
   readonly key: string;
   readonly inbox: number;
   readonly outbox: number;
-  /** When the first of them was accepted or made, milliseconds since 1970. */
+  /** When the first row was accepted or made, in milliseconds since 1970. */
   readonly oldestAt: number;
-  /** When the first reply of them was made; null: there is none. */
+  /** When the first reply was made; null: there is none. */
   readonly oldestReplyAt: number | null;
 };

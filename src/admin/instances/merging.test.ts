@@ -1,4 +1,4 @@
-/** What several instances counted, as one. */
+/** The counts of several instances, merged into one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, messageId } from '../../../test/fake/admin-world.ts';
@@ -110,7 +110,10 @@ test('each warning is told once, with the instances that have it where not all d
   const more = { code: 'model_elsewhere', path: 'brains[0]', message: 'm', remedy: 'r' } as const;
   other.ports = {
     ...ports,
-    plan: () => ({ ...ports.plan(), warnings: [...ports.plan().warnings, more] }),
+    runningConfig: () => ({
+      ...ports.runningConfig(),
+      warnings: [...ports.runningConfig().warnings, more],
+    }),
   };
   const of = async (asker: 'reader' | 'operator') =>
     (await statusOf(asked.ports, 'operator', asker)).warnings.map((one) => [
@@ -136,11 +139,11 @@ test('each warning is told once, with the instances that have it where not all d
 test('a hundred warnings are told in all, and how many more there are', async () => {
   const { asked, other } = three();
   const many = (of: typeof asked, count: number): void => {
-    const plan = of.ports.plan();
+    const plan = of.ports.runningConfig();
     const warnings = Array.from({ length: count }, (_, n) => {
       return { code: 'c', path: `${of.id} ${n}`, message: 'm', remedy: 'r' };
     });
-    of.ports = { ...of.ports, plan: () => ({ ...plan, warnings }) };
+    of.ports = { ...of.ports, runningConfig: () => ({ ...plan, warnings }) };
   };
   many(asked, 70);
   many(other, 105);

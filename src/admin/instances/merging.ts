@@ -1,4 +1,4 @@
-/** What the instances counted, as the counts of one. Counts are since the start of each. */
+/** Merges the counts of all instances. Each counts since its own start. */
 import type { TurnedAway } from '../../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
@@ -17,9 +17,9 @@ import {
   type Took,
   type Report,
   type DeliverySummary,
-  type AskedReport,
+  type CallsReport,
 } from './report.ts';
-import type { Told, Whole } from './whole.ts';
+import type { InstanceReport, Whole } from './whole.ts';
 import type { TryCounts, TryReason } from '../../telemetry/delivery-meters.ts';
 import type { DeliveryStatus } from '../deliveries.ts';
 import type { FailureKind } from '../../domain/failure.ts';
@@ -50,7 +50,7 @@ export function sumOf({ reports }: Pick<Whole, 'reports'>, of: (report: Report) 
   return reports.reduce((sum, { report }) => sum + of(report), 0);
 }
 
-/** What went which way at all instances; one of an older release tells none of it. */
+/** The throughput of all instances; an older release reports none. */
 export function throughputOf({ reports }: Pick<Whole, 'reports'>): ThroughputStatus {
   const summed = (of: 'answered' | 'asked') =>
     sumWays(reports.flatMap(({ report }) => report.ways?.[of] ?? []));
@@ -73,7 +73,7 @@ function sumWays(ways: readonly RecentPair[]): readonly RecentPair[] {
   return [...sums.values()];
 }
 
-/** Dead letters are kept once for all, so they are counted once; and so are rows. */
+/** Dead letters and rows are of the whole ledger, so they are counted once. */
 export function countsOf(whole: Whole): CountsStatus {
   const { own, rows } = whole;
   const count = (name: keyof Report['counts']): number =>
@@ -100,7 +100,7 @@ export function backlogOf(whole: Pick<Whole, 'reports' | 'rows'>): BacklogStatus
   return backlogBy(backlogRows(whole));
 }
 
-/** By channel type: all bots of a messenger in one. */
+/** Sums by channel type, so all bots of a messenger are one row. */
 export function backlogBy(rows: Report['backlog']): BacklogStatus[] {
   const byType = new Map<string, Mutable<BacklogStatus>>();
   for (const { channel: key, inbox, outbox, oldestAt, unroutable } of rows) {
@@ -128,7 +128,7 @@ function backlogRows({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Report
   });
 }
 
-/** Each warning once, with the instances that have it where not all do. */
+/** Lists each warning once, with the instances that have it unless all do. */
 export function warningsOf(
   whole: Pick<Whole, 'reports' | 'members'>,
   asker: Viewer,
@@ -140,7 +140,7 @@ export function warningsOf(
     for (const [at, warning] of report.warnings.entries()) {
       const one = asker === 'operator' ? warning : redactForReader(warning);
       const { code, path, message, remedy } = one;
-      // An instance that works alone tells each of its own, also two of the same words.
+      // An instance that works alone lists each of its own warnings, even two with the same words.
       const key = JSON.stringify([code, path, message, remedy, id === null ? at : null]);
       const all = met.get(key) ?? { one: { ...one, instances: null }, has: new Set() };
       met.set(key, all);
@@ -155,22 +155,25 @@ export function warningsOf(
   return { warnings: warnings.slice(0, warningsMax), warningsLeftOut: beyond + isMore };
 }
 
-/** svc as a whole fails where an instance that stands fails: what one can do, all can. */
+/**
+ * svc as a whole fails if one instance fails that is neither late nor stopping, since all of them
+ * can do the same.
+ */
 export function serviceHealth({
-  standing,
+  deciding,
   members,
-}: Pick<Whole, 'standing' | 'members'>): Pick<Status, 'status' | 'reason'> {
-  const failing = standing.filter(({ report }) => report.health.status !== 'ok');
+}: Pick<Whole, 'deciding' | 'members'>): Pick<Status, 'status' | 'reason'> {
+  const failing = deciding.filter(({ report }) => report.health.status !== 'ok');
   const [first] = failing;
   if (first === undefined) return { status: 'ok', reason: null };
   const { reason } = first.report.health;
-  const isEvery = failing.length === standing.length;
+  const isEvery = failing.length === deciding.length;
   const where = members.length > 1 && !isEvery ? `instance ${first.id}: ` : '';
   return { status: 'failing', reason: `${where}${reason ?? 'why is not known'}` };
 }
 
-/** Whom the gates of all instances turned away, newest first. */
-export function turnedAwayBy(reports: readonly Told[]): readonly TurnedAway[] {
+/** The senders that the gates of all instances turned away, newest first. */
+export function turnedAwayBy(reports: readonly InstanceReport[]): readonly TurnedAway[] {
   const rows = new Map<string, TurnedAway>();
   for (const { report } of reports) {
     for (const row of report.turnedAway) {
@@ -183,31 +186,31 @@ export function turnedAwayBy(reports: readonly Told[]): readonly TurnedAway[] {
   return [...rows.values()].toSorted((one, other) => other.at - one.at);
 }
 
-// Whether replies arrive, of all instances: their tries are added up, whoever made them.
+// Whether replies arrive, by the sum of all instances' tries.
 
-/** While less than this share fails of what all of them tried, the channel as a whole works. */
+/** If less than this share of all tries fails, the channel as a whole works. */
 const workingShare = 0.1;
 const reasonsSummary = 10;
 
 export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliveryStatus[] {
-  const told = new Map<string, DeliverySummary[]>();
+  const byChannel = new Map<string, DeliverySummary[]>();
   for (const { report } of whole.reports) {
     for (const one of report.deliveries ?? []) {
-      told.set(one.channel, [...(told.get(one.channel) ?? []), one]);
+      byChannel.set(one.channel, [...(byChannel.get(one.channel) ?? []), one]);
     }
   }
   const waiting = new Map(backlogOf(whole).map(({ channel, outbox }) => [channel, outbox]));
   const oldest = oldestOf(whole);
   const waits = waiting.entries().filter(([, rows]) => rows > 0);
-  const channels = new Set([...told.keys(), ...waits.map(([channel]) => channel)]);
+  const channels = new Set([...byChannel.keys(), ...waits.map(([channel]) => channel)]);
   return [...channels].map((channel) => {
-    const all = told.get(channel) ?? [];
+    const all = byChannel.get(channel) ?? [];
     const rows = waiting.get(channel) ?? 0;
     return {
       channel,
       ...stateOf(all, rows),
-      minute: deliveriesSumOf(all.map(({ minute }) => minute)),
-      fiveMinutes: deliveriesSumOf(all.map(({ fiveMinutes }) => fiveMinutes)),
+      minute: sumOfTries(all.map(({ minute }) => minute)),
+      fiveMinutes: sumOfTries(all.map(({ fiveMinutes }) => fiveMinutes)),
       reasons: reasonsOf(all),
       waiting: rows,
       oldestAt: rows === 0 ? null : (oldest.get(channel) ?? null),
@@ -215,17 +218,15 @@ export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliverySt
   });
 }
 
-/** It fails where one instance says so, and what the others tried does not show the contrary. */
+/** The channel fails if one instance says so and the others' tries do not show the contrary. */
 function stateOf(
   all: readonly DeliverySummary[],
   waiting: number,
 ): Pick<DeliveryStatus, 'state' | 'since'> {
   const since = all.flatMap(({ failingSince }) => failingSince ?? []);
-  const lately = deliveriesSumOf(all.map(({ minute }) => minute));
-  const isQuiet = deliveriesSumOf(all.map(({ fiveMinutes }) => fiveMinutes)).tried === 0;
-  const others = deliveriesSumOf(
-    all.flatMap((one) => (one.failingSince === null ? one.minute : [])),
-  );
+  const lately = sumOfTries(all.map(({ minute }) => minute));
+  const isQuiet = sumOfTries(all.map(({ fiveMinutes }) => fiveMinutes)).tried === 0;
+  const others = sumOfTries(all.flatMap((one) => (one.failingSince === null ? one.minute : [])));
   const works = others.tried > 0 && lately.failed / lately.tried < workingShare;
   if (since.length > 0 && !works && !(isQuiet && waiting === 0)) {
     return { state: 'failing', since: Math.min(...since) };
@@ -233,7 +234,7 @@ function stateOf(
   return { state: isQuiet ? 'unknown' : 'arriving', since: null };
 }
 
-function deliveriesSumOf(counts: readonly TryCounts[]): TryCounts {
+function sumOfTries(counts: readonly TryCounts[]): TryCounts {
   return counts.reduce(
     (sum, { tried, failed }) => ({ tried: sum.tried + tried, failed: sum.failed + failed }),
     { tried: 0, failed: 0 },
@@ -254,7 +255,7 @@ function reasonsOf(all: readonly DeliverySummary[]): TryReason[] {
   return [...sums.values()].toSorted(most).slice(0, reasonsSummary);
 }
 
-/** Of the rows of all where they are counted; else of what each instance has in hand. */
+/** The oldest rows of the whole ledger if they were counted; else of the instances' own rows. */
 function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<string, number> {
   const found =
     rows === null
@@ -269,36 +270,36 @@ function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<strin
   return oldest;
 }
 
-/** What the calls and turns of all instances showed, as those of one. */
-type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;
+/** The merged meters of calls and turns of all instances. */
+type MergedCalls = Pick<Meters, 'providers' | 'models' | 'brains'>;
 
-export function askedBy({ reports }: Pick<Whole, 'reports'>): Asked {
+export function mergedCalls({ reports }: Pick<Whole, 'reports'>): MergedCalls {
   const providers = new Map<string, ProviderSum>();
   const models = new Map<ModelName, ModelSum>();
   const brains = new Map<string, BrainSum>();
   for (const { report } of reports) {
-    for (const told of report.providers) {
-      const { provider } = told;
+    for (const summary of report.providers) {
+      const { provider } = summary;
       const sum = providers.get(provider) ?? new ProviderSum();
       providers.set(provider, sum);
-      sum.add(told);
+      sum.add(summary);
     }
-    for (const told of report.models) {
-      const { model, provider } = told;
+    for (const summary of report.models) {
+      const { model, provider } = summary;
       const sum = models.get(model) ?? new ModelSum(provider);
       models.set(model, sum);
-      sum.add(told);
+      sum.add(summary);
     }
-    for (const told of report.brains ?? []) {
-      const sum = brains.get(told.brain) ?? new BrainSum();
-      brains.set(told.brain, sum);
-      sum.add(told);
+    for (const summary of report.brains ?? []) {
+      const sum = brains.get(summary.brain) ?? new BrainSum();
+      brains.set(summary.brain, sum);
+      sum.add(summary);
     }
   }
   return { providers, models, brains };
 }
 
-type Calls = AskedReport['models'][number]['calls'];
+type Calls = CallsReport['models'][number]['calls'];
 
 class CallSums {
   readonly calls = new Map<CallResult, { readonly took: Histogram }>();
@@ -325,10 +326,10 @@ class ModelSum extends CallSums implements ModelMeters {
   }
 
   get shown(): Shown {
-    return wholeOf(this.#shown);
+    return mergedShown(this.#shown);
   }
 
-  add({ calls, shown, last, window, replies }: AskedReport['models'][number]): void {
+  add({ calls, shown, last, window, replies }: CallsReport['models'][number]): void {
     this.addCalls(calls);
     if (window !== null) this.window = addWindows(this.window, window);
     this.replies += replies ?? 0;
@@ -344,11 +345,11 @@ class ProviderSum extends CallSums implements ProviderMeters {
   #lastAt = 0;
 
   get shown(): Shown {
-    return wholeOf(this.#shown);
+    return mergedShown(this.#shown);
   }
 
-  /** One of a release before tells its health alone, which is what its last call showed. */
-  add({ calls, standing, health, shownAt }: AskedReport['providers'][number]): void {
+  /** An older release reports only `health`, which is the result of its last call. */
+  add({ calls, standing, health, shownAt }: CallsReport['providers'][number]): void {
     this.addCalls(calls);
     if (health === null) return;
     const { state, since, reason, model } = health;
@@ -364,35 +365,37 @@ class BrainSum implements BrainMeters {
   window = emptyWindow;
 
   get shown(): Shown {
-    return wholeOf(this.#shown);
+    return mergedShown(this.#shown);
   }
 
-  add({ shown, window }: NonNullable<AskedReport['brains']>[number]): void {
+  add({ shown, window }: NonNullable<CallsReport['brains']>[number]): void {
     this.window = addWindows(this.window, window);
     this.#shown.push(readShown(shown));
   }
 }
 
-/** A word of another release says as much as nothing. */
-function readShown(told: { standing: string; since: number; shownAt: number }): Shown {
-  return { ...told, standing: standings.find((one) => one === told.standing) ?? 'unknown' };
+/** A standing that this release does not know counts as unknown. */
+function readShown(summary: { standing: string; since: number; shownAt: number }): Shown {
+  return { ...summary, standing: standings.find((one) => one === summary.standing) ?? 'unknown' };
 }
 
-/** What was shown long before others showed something says nothing of now. */
-function wholeOf(all: readonly Shown[]): Shown {
+/** Leaves out results that are much older than the newest, since they say nothing about now. */
+function mergedShown(all: readonly Shown[]): Shown {
   const known = all.filter(({ standing }) => standing !== 'unknown');
-  if (known.length === 0) return all.toSorted((a, b) => b.since - a.since)[0] ?? nothing;
+  if (known.length === 0) return all.toSorted((a, b) => b.since - a.since)[0] ?? unknownShown;
   const shownAt = Math.max(...known.map((one) => one.shownAt));
   const fresh = known.filter((one) => one.shownAt > shownAt - fiveMinutesMs);
   const standing = standingOfAll(fresh.map((one) => one.standing));
   return { standing, since: sinceOf(standing, fresh), shownAt };
 }
 
-/** All of it works, or fails, since the last of them does; some of it fails since the first did. */
+/**
+ * `up` and `failing` hold since the last instance joined; `degraded` holds since the first trouble.
+ */
 function sinceOf(standing: Standing, all: readonly Shown[]): number {
   if (standing !== 'degraded') return Math.max(...all.map(({ since }) => since));
   const troubled = all.filter((one) => one.standing !== 'up');
   return Math.min(...troubled.map(({ since }) => since));
 }
 
-const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
+const unknownShown: Shown = { standing: 'unknown', since: 0, shownAt: 0 };

@@ -1,7 +1,7 @@
 /**
- * What an instance tells the others of itself: what it counted since its start, how its parts
- * stand, and nothing that anybody wrote. Another one may be of another release, so words that a
- * release may add are plain texts here, and fields are only ever added, as ones that may be null.
+ * The report of an instance for the others: its counts since the start and the states of its parts,
+ * without any person's text. The other may run another release. So values that a release may add
+ * are plain text here, and new fields are always optional.
  */
 import { isListener } from '../../channels/registry.ts';
 import type { ChannelState } from '../../domain/event.ts';
@@ -14,7 +14,7 @@ import type {
   CallResult,
   ProviderMeters,
 } from '../../telemetry/meters.ts';
-import type { AdminPorts, PlanView } from '../admin.ts';
+import type { AdminPorts, RunningConfigView } from '../admin.ts';
 import {
   list,
   maybe,
@@ -39,7 +39,7 @@ import type { ChannelBacklog } from '../../ledger/ledger.ts';
 import type { Config } from '../../config/config.ts';
 import { Histogram } from '../../lib/histogram.ts';
 
-/** What an instance tells the others of its providers, models and brains. */
+/** The part of a report about providers, models and brains. */
 const took = object({ counts: list(number), sumMs: number });
 const calls = list(object({ result: text as IdText<CallResult>, took }));
 const model = text as IdText<ModelName>;
@@ -47,8 +47,10 @@ const shown = object({ standing: text, since: number, shownAt: number });
 const span = object({ good: number, bad: number });
 const window = object({ minute: span, fiveMinutes: span });
 
-/** As since the first release; `health`: the standing in its words, null where it is unknown. */
-const askedFields = {
+/**
+ * Fields since the first release; `health`: the standing in that release's words, null if unknown.
+ */
+const callsFields = {
   providers: list(
     objectWith(
       {
@@ -81,18 +83,18 @@ const askedFields = {
   ),
 };
 
-const askedSince = { brains: maybe(list(object({ brain: text, shown, window }))) };
+const callsFieldsSince = { brains: maybe(list(object({ brain: text, shown, window }))) };
 
-const askedSchema = objectWith(askedFields, askedSince);
+const callsSchema = objectWith(callsFields, callsFieldsSince);
 
-export type AskedReport = Described<typeof askedSchema>;
+export type CallsReport = Described<typeof callsSchema>;
 export type Took = Described<typeof took>;
 
-function askedOf(meters: Meters, { brains }: Config): AskedReport {
-  const asked = brains.flatMap((brain) => brain.models);
-  const providers = new Set<string>(asked.map(({ provider }) => provider));
+function callsReportOf(meters: Meters, { brains }: Config): CallsReport {
+  const configuredModels = brains.flatMap((brain) => brain.models);
+  const providers = new Set<string>(configuredModels.map(({ provider }) => provider));
   const models = new Set(
-    asked.map(({ provider, modelId }) => `${provider}/${modelId}` as ModelName),
+    configuredModels.map(({ provider, modelId }) => `${provider}/${modelId}` as ModelName),
   );
   const names = brains.map(({ name }) => name);
   return {
@@ -106,8 +108,8 @@ function askedOf(meters: Meters, { brains }: Config): AskedReport {
     }),
     models: [...meters.models].map(([name, met]) => {
       const { provider, window: counted, replies, last } = met;
-      const told = { model: name, provider, calls: callsSummary(met.calls), shown: met.shown };
-      return { ...told, inUse: models.has(name), last, window: counted, replies };
+      const summary = { model: name, provider, calls: callsSummary(met.calls), shown: met.shown };
+      return { ...summary, inUse: models.has(name), last, window: counted, replies };
     }),
     brains: names.flatMap((brain) => {
       const met = meters.brains.get(brain);
@@ -117,20 +119,20 @@ function askedOf(meters: Meters, { brains }: Config): AskedReport {
   };
 }
 
-/** So many models that have no place in the configuration are told to other instances. */
-const goneMax = 20;
+/** How many models outside the configuration a report has. */
+const formerMax = 20;
 
-/** Of the configuration in use, and few more, so that it does not grow with those that went. */
-function modelsSummary(models: AskedReport['models']): AskedReport['models'] {
-  const gone = models.filter(({ inUse }) => inUse === false).slice(-goneMax);
-  return [...models.filter(({ inUse }) => inUse !== false), ...gone];
+/** The models in use and a few former ones, so that a report does not grow with each change. */
+function modelsSummary(models: CallsReport['models']): CallsReport['models'] {
+  const former = models.filter(({ inUse }) => inUse === false).slice(-formerMax);
+  return [...models.filter(({ inUse }) => inUse !== false), ...former];
 }
 
 function healthSummary({
-  shown: told,
+  shown: lastShown,
   last,
-}: ProviderMeters): AskedReport['providers'][number]['health'] {
-  const { standing, since } = told;
+}: ProviderMeters): CallsReport['providers'][number]['health'] {
+  const { standing, since } = lastShown;
   if (standing === 'unknown') return null;
   if (standing !== 'failing') return { state: 'up', since, reason: null, model: null };
   return { state: 'failing', since, reason: last?.reason ?? null, model: last?.model ?? null };
@@ -146,7 +148,7 @@ function tookBy(histograms: readonly Readonly<Histogram>[]): Took {
   return { counts: [...all.counts], sumMs: all.sumMs };
 }
 
-/** What an instance tells of each channel's replies: whether they arrive, and the oldest. */
+/** The part of a report about each channel's replies: whether they arrive, and the oldest. */
 const tries = object({ tried: number, failed: number });
 
 const deliverySummary = object({
@@ -162,21 +164,21 @@ const deliverySummary = object({
       fiveMinutes: number,
     }),
   ),
-  /** When the oldest reply was made that it has in hand; null: it has none. */
+  /** When the oldest reply of this instance was made; null: it has none. */
   oldestAt: maybeNumber,
 });
 
 export type DeliverySummary = Described<typeof deliverySummary>;
 
-const quiet: DeliveryMeters = {
+const noTries: DeliveryMeters = {
   failingSince: null,
   minute: { tried: 0, failed: 0 },
   fiveMinutes: { tried: 0, failed: 0 },
   reasons: [],
 };
 
-/** By channel type: all bots of a messenger in one. */
-function toldDeliveries(
+/** By channel type, so all bots of a messenger are one row. */
+function deliverySummaries(
   meters: Pick<Meters, 'deliveries'>,
   backlog: readonly ChannelBacklog[],
 ): DeliverySummary[] {
@@ -188,7 +190,7 @@ function toldDeliveries(
     oldest.set(type, Math.min(oldest.get(type) ?? oldestReplyAt, oldestReplyAt));
   }
   return [...new Set([...known.keys(), ...oldest.keys()])].map((channel) => {
-    return { channel, ...(known.get(channel) ?? quiet), oldestAt: oldest.get(channel) ?? null };
+    return { channel, ...(known.get(channel) ?? noTries), oldestAt: oldest.get(channel) ?? null };
   });
 }
 
@@ -214,7 +216,7 @@ const reportFields = {
     }),
   ),
   listeners: list(object({ type: text, bind: text, path: text })),
-  ...askedFields,
+  ...callsFields,
   backlog: list(
     object({ channel: key, inbox: number, outbox: number, oldestAt: number, unroutable: number }),
   ),
@@ -227,7 +229,7 @@ const reportFields = {
     deadOut: number,
     faults: number,
   }),
-  /** null: it is of a release that does not tell it. */
+  /** null: the release does not report it. */
   deliveries: maybe(list(deliverySummary)),
   waiting: number,
   inHand: number,
@@ -246,50 +248,50 @@ const reportFields = {
   ),
 };
 
-/** What an older release does not tell is left out by it. */
+/** An older release leaves out the optional fields. */
 const reportSchema = objectWith(reportFields, {
-  ...askedSince,
+  ...callsFieldsSince,
   ways: maybe(object({ answered: ways, asked: ways })),
 });
 
 export type Report = Described<typeof reportSchema>;
-/** As many warnings as a status tells. */
+/** The same limit as in a status. */
 export const warningsMax = 100;
-/** So many of those who were turned away are told to other instances, the newest. */
+/** How many of the turned-away senders a report has, the newest. */
 const turnedAwayMax = 100;
 
 type Ports = Pick<
   AdminPorts,
-  'version' | 'health' | 'plan' | 'meters' | 'gauges' | 'backlog' | 'turnedAway'
+  'version' | 'health' | 'runningConfig' | 'meters' | 'gauges' | 'backlog' | 'turnedAway'
 >;
 
 export function reportOf(ports: Ports, { host, admin }: Place): Report {
-  const plan = ports.plan();
+  const runningConfig = ports.runningConfig();
   const { meters } = ports;
   const channels = [...meters.channels.values()];
   const gauges = ports.gauges();
   return {
     version: ports.version,
-    revision: plan.revision,
+    revision: runningConfig.revision,
     host,
     admin,
     health: healthOf(ports),
     perMinute: meters.perMinute(),
     ways: meters.ways(),
-    channels: plan.channels.map((one) => {
+    channels: runningConfig.channels.map((one) => {
       const { type, state, since, reason, lastSeenAt } = one;
       return { key: one.key, type, state, since, reason, lastSeenAt };
     }),
-    listeners: plan.config.channels.filter(isListener).map(({ type, bind, path }) => {
+    listeners: runningConfig.config.channels.filter(isListener).map(({ type, bind, path }) => {
       return { type, bind: bind.text, path };
     }),
-    ...askedOf(meters, plan.config),
+    ...callsReportOf(meters, runningConfig.config),
     backlog: ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => {
       const unroutable = unroutableSince === null ? 0 : inbox + outbox;
       return { channel, inbox, outbox, oldestAt, unroutable };
     }),
     counts: countsOf(channels, meters.faults),
-    deliveries: toldDeliveries(meters, ports.backlog()),
+    deliveries: deliverySummaries(meters, ports.backlog()),
     waiting: gauges.inboxWaiting + gauges.outboxWaiting + gauges.outboxDeferred,
     inHand: gauges.inboxClaimed + gauges.outboxClaimed,
     deadLettersKept: gauges.deadLetters,
@@ -298,21 +300,21 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
       turns: tookBy(channels.map(({ turns }) => turns)),
       endToEnd: tookBy(channels.map(({ endToEnd }) => endToEnd)),
     },
-    ...warningsOf(plan),
+    ...warningsOf(runningConfig),
     turnedAway: ports.turnedAway().slice(0, turnedAwayMax),
   };
 }
 
-/** For the others: the fields that the schema names, and no more that a row may carry along. */
+/** Serialises a report with the fields of the schema, and nothing else that a row may have. */
 export function describeReport(report: Report): string {
   const models = modelsSummary(report.models);
   return JSON.stringify(only(reportSchema, { ...report, models }));
 }
 
-/** @returns null: it is of a release whose reports this one cannot read */
-export function readReport(told: string): Report | null {
+/** @returns null: the report is of a release that this one cannot read */
+export function readReport(json: string): Report | null {
   try {
-    return read(reportSchema, JSON.parse(told));
+    return read(reportSchema, JSON.parse(json));
   } catch (error) {
     if (error instanceof Misshapen || error instanceof SyntaxError) return null;
     throw error;
@@ -341,7 +343,7 @@ function countsOf(channels: readonly ChannelMeters[], faults: number): Report['c
   };
 }
 
-function warningsOf({ warnings }: PlanView): Pick<Report, 'warnings' | 'warningsLeftOut'> {
+function warningsOf({ warnings }: RunningConfigView): Pick<Report, 'warnings' | 'warningsLeftOut'> {
   return {
     warnings: warnings.slice(0, warningsMax).map(({ code, path, message, remedy }) => {
       return { code, path, message, remedy };

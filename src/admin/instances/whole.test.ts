@@ -1,4 +1,4 @@
-/** Which instances there are, and what each is said to be. */
+/** Which instances there are, and the state of each. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, makeWorld, revision } from '../../../test/fake/admin-world.ts';
@@ -16,7 +16,7 @@ test('one that works alone is all there is, and nobody is counted', async () => 
   const { instance, instances, asOf } = await statusOf(ports, 'operator', 'operator');
   assert.deepEqual([instance, instances, asOf], [null, [], null]);
   const seen = async () => ({ living: [], rows: null, rowsAgeMs: 0 });
-  const shared = { ...ports, instances: { own: 0, place: () => placeOf(0), seen } };
+  const shared = { ...ports, instances: { own: 0, place: () => placeOf(0), reports: seen } };
   assert.deepEqual((await statusOf(shared, 'operator', 'operator')).instances, []);
 });
 

@@ -1,51 +1,46 @@
 /**
- * All instances on the ledger as one service. Numbers are sums over the living ones, each as it
- * told them last. A state is told by who knows it best:
+ * Merges all instances on the ledger into one service. Numbers are sums of the living instances'
+ * last reports. For a state, the best source counts:
  *
- * - of a messenger by the instance that has its connection;
- * - of a provider, a model or a brain by all whose calls or turns showed something lately;
- * - of what every instance has (the service itself, a channel that listens) by the gravest that is
- *   told by one that is neither late nor stopping. Where there is none, by the one that is asked.
+ * - of a messenger: the instance that has its connection;
+ * - of a provider, a model or a brain: all instances with recent calls or turns;
+ * - of a part that every instance has (the service itself, a channel that listens): the gravest
+ * state of the instances that are neither late nor stopping. Without any, the asked instance.
  */
 import { findKind, isListener, isMessenger } from '../../channels/registry.ts';
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
-import type {
-  AdminPorts,
-  InstanceState,
-  InstanceStatus,
-  PostStatus,
-  ChannelStatus,
-} from '../admin.ts';
+import type { AdminPorts, InstanceStatus, PostStatus, ChannelStatus } from '../admin.ts';
+import type { InstanceState } from '../schemas/status.ts';
 import type { Viewer } from '../http/auth.ts';
 import { lateMs, type KeptRows, type LivingInstance, type Place } from './instances.ts';
 import { readReport, reportOf, type Report } from './report.ts';
 import type { ChannelConfig, Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 
-/** One of the instances. */
-export type Member = Omit<LivingInstance, 'told'> & {
+/** An instance and its last report. */
+export type Member = Omit<LivingInstance, 'lastReport'> & {
   readonly state: InstanceState;
-  /** null: it told nothing yet, or nothing that can be read here. */
+  /** null: there is no report yet, or this release cannot read it. */
   readonly report: Report | null;
-  /** Milliseconds since 1970; null: it told nothing yet. */
+  /** The time of the report in milliseconds since 1970; null: there is none yet. */
   readonly toldAt: number | null;
 };
 
-/** A report, and whose it is; `id` null: of an instance that works alone. */
-export type Told = { readonly id: number | null; readonly report: Report };
+/** A report and its instance; `id` null: the instance works alone. */
+export type InstanceReport = { readonly id: number | null; readonly report: Report };
 
 export type Whole = {
-  /** Of the instance that is asked, as of now. */
-  readonly own: Told;
-  /** In the order of their starts; empty: it works alone. */
+  /** The current report of the asked instance. */
+  readonly own: InstanceReport;
+  /** In the order of their starts; empty: this one works alone. */
   readonly members: readonly Member[];
-  /** Of all members, the own one too; of one that works alone its own. */
-  readonly reports: readonly Told[];
-  /** The reports that states are told by. */
-  readonly standing: readonly Told[];
-  /** All unsettled rows; null: each instance tells its own. */
+  /** The reports of all members, including this one's. */
+  readonly reports: readonly InstanceReport[];
+  /** The reports that decide states. */
+  readonly deciding: readonly InstanceReport[];
+  /** All unsettled rows; null: each report has its own. */
   readonly rows: readonly KeptRows[] | null;
-  /** Of when the oldest of all this is, milliseconds since 1970; null: it works alone. */
+  /** The time of the oldest report here, in milliseconds since 1970; null: this one works alone. */
   readonly asOf: number | null;
 };
 
@@ -56,10 +51,10 @@ const nowhere: Place = { host: '', admin: null };
 export async function wholeOf(ports: Ports): Promise<Whole> {
   const { instances } = ports;
   if (instances === null) return alone(ports);
-  const { living, rows, rowsAgeMs } = await instances.seen();
+  const { living, rows, rowsAgeMs } = await instances.reports();
   if (living.length === 0) return alone(ports);
   const now = ports.now();
-  const own: Told = { id: instances.own, report: reportOf(ports, instances.place()) };
+  const own: InstanceReport = { id: instances.own, report: reportOf(ports, instances.place()) };
   const members = living.map((one) => {
     return one.id === own.id ? ownMember(one, own.report, now) : memberOf(one, now);
   });
@@ -67,22 +62,22 @@ export async function wholeOf(ports: Ports): Promise<Whole> {
   const up = new Set<number | null>(
     members.filter(({ state }) => state === 'up' || state === 'failing').map(({ id }) => id),
   );
-  const standing = reports.filter(({ id }) => up.has(id));
-  const told = members.flatMap(({ toldAt }) => toldAt ?? []);
-  const asOf = Math.min(now, ...told, ...(rows === null ? [] : [now - rowsAgeMs]));
+  const deciding = reports.filter(({ id }) => up.has(id));
+  const reportTimes = members.flatMap(({ toldAt }) => toldAt ?? []);
+  const asOf = Math.min(now, ...reportTimes, ...(rows === null ? [] : [now - rowsAgeMs]));
   return {
     own,
     members,
     reports: reports.some(({ id }) => id === own.id) ? reports : [...reports, own],
-    standing: standing.length === 0 ? [own] : standing,
+    deciding: deciding.length === 0 ? [own] : deciding,
     rows,
     asOf: Math.round(asOf),
   };
 }
 
 function alone(ports: Ports): Whole {
-  const own: Told = { id: null, report: reportOf(ports, nowhere) };
-  return { own, members: [], reports: [own], standing: [own], rows: null, asOf: null };
+  const own: InstanceReport = { id: null, report: reportOf(ports, nowhere) };
+  return { own, members: [], reports: [own], deciding: [own], rows: null, asOf: null };
 }
 
 function ownMember(one: LivingInstance, report: Report, now: number): Member {
@@ -90,15 +85,18 @@ function ownMember(one: LivingInstance, report: Report, now: number): Member {
   return { id, version, beganAt, posts, report, toldAt: now, state: stateOf(report) };
 }
 
-function memberOf({ id, version, beganAt, posts, told }: LivingInstance, now: number): Member {
+function memberOf(
+  { id, version, beganAt, posts, lastReport }: LivingInstance,
+  now: number,
+): Member {
   const what = { id, version, beganAt, posts };
-  if (told === null) {
+  if (lastReport === null) {
     const state = now - beganAt > lateMs ? 'late' : 'starting';
     return { ...what, report: null, toldAt: null, state };
   }
-  const report = readReport(told.report);
-  const toldAt = Math.round(now - told.ageMs);
-  const state = told.ageMs > lateMs ? 'late' : report === null ? 'up' : stateOf(report);
+  const report = readReport(lastReport.report);
+  const toldAt = Math.round(now - lastReport.ageMs);
+  const state = lastReport.ageMs > lateMs ? 'late' : report === null ? 'up' : stateOf(report);
   return { ...what, report, toldAt, state };
 }
 
@@ -106,7 +104,7 @@ function stateOf({ health: { status } }: Report): InstanceState {
   return status === 'ok' ? 'up' : status;
 }
 
-/** What a person is told of each. */
+/** The instances, as the status shows them. */
 export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[] {
   return members.map(({ id, version, state, beganAt, toldAt, posts, report }) => {
     const listeners = (report?.listeners ?? []).map((one) => {
@@ -134,7 +132,7 @@ export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[]
   });
 }
 
-/** A platform as people call it; a chore by its own word. */
+/** Names a lease: a messenger by the platform's name, another by its own word. */
 function postStatus(post: string): PostStatus {
   const word = findKind(channelTypeOf(post as ChannelKey))?.name ?? post;
   return { post, name: word.charAt(0).toUpperCase() + word.slice(1) };
@@ -147,21 +145,21 @@ function reasonOf(state: InstanceState, report: Report | null): string | null {
 
 type Listens = { readonly type: string; readonly bind: string; readonly path: string };
 
-/** Where messages are sent to a channel. A path that somebody chose may be a secret. */
+/** The address that messages are sent to. A configured path may be a secret. */
 export function listenerAddress({ type, bind, path }: Listens, asker: Viewer): string {
   const mayTell = asker === 'operator' || path === findKind(type)?.listener?.path;
   return `http://${bind}${mayTell ? path : ''}`;
 }
 
-// How the channels of all instances stand, each as one.
+// Merges the states of each channel over all instances.
 
 /** The gravest first. */
-const order: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
+const gravestFirst: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
 
 type Standing = Pick<ChannelStatus, 'state' | 'since' | 'reason' | 'lastSeenAt' | 'instance'>;
-type Seen = { readonly id: number | null; readonly view: Report['channels'][number] };
+type ChannelReport = { readonly id: number | null; readonly view: Report['channels'][number] };
 
-/** @param config of the instance that is asked; all use the same, but for a moment */
+/** @param config of the asked instance; the others have the same, except during a change */
 export function channelsOf(
   whole: Whole,
   { channels, routes }: Pick<Config, 'channels' | 'routes'>,
@@ -198,47 +196,55 @@ function addressesOf(
 }
 
 function standingOf(whole: Whole, channel: ChannelConfig): Standing {
-  const seen = seenOf(whole.standing, channel.type);
-  const own = seenOf([whole.own], channel.type)[0];
+  const channelReports = channelReportsOf(whole.deciding, channel.type);
+  const own = channelReportsOf([whole.own], channel.type)[0];
   if (own === undefined) {
     const reason = 'No route leads from it.';
     return { state: 'unrouted', since: null, reason, lastSeenAt: null, instance: null };
   }
-  if (whole.members.length > 0 && isMessenger(channel)) return ofMessenger(whole, seen, own);
-  return gravestOf(seen, own);
+  if (whole.members.length > 0 && isMessenger(channel))
+    return ofMessenger(whole, channelReports, own);
+  return gravestOf(channelReports, own);
 }
 
-function seenOf(reports: readonly Told[], type: string): Seen[] {
+function channelReportsOf(reports: readonly InstanceReport[], type: string): ChannelReport[] {
   return reports.flatMap(({ id, report }) => {
     const view = report.channels.find((one) => one.type === type);
     return view === undefined ? [] : [{ id, view }];
   });
 }
 
-/** Who has the post of its connection has the connection; the others only wait for the post. */
-function ofMessenger({ members, reports }: Whole, seen: readonly Seen[], own: Seen): Standing {
+/** The holder of the lease has the connection. The others only wait for it. */
+function ofMessenger(
+  { members, reports }: Whole,
+  channelReports: readonly ChannelReport[],
+  own: ChannelReport,
+): Standing {
   for (const { id, posts, beganAt } of members) {
-    const known = seenOf(reports, own.view.type).find((one) => one.id === id);
+    const known = channelReportsOf(reports, own.view.type).find((one) => one.id === id);
     const key = (known ?? own).view.key;
     if (key === null || !posts.includes(key)) continue;
-    if (known !== undefined) return { ...toldOf(known), instance: id };
+    if (known !== undefined) return { ...stateFieldsOf(known), instance: id };
     return { state: 'starting', since: beganAt, reason: null, lastSeenAt: null, instance: id };
   }
-  const gravest = gravestOf(seen, own);
+  const gravest = gravestOf(channelReports, own);
   if (gravest.state === 'failed' || gravest.state === 'degraded') return gravest;
   const reason = 'No instance has its connection yet.';
   return { ...gravest, state: 'starting', reason, instance: null };
 }
 
-/** The instance is named where not all say the same. */
-function gravestOf(seen: readonly Seen[], own: Seen): Standing {
-  const graver = (one: Seen, other: Seen): Seen =>
-    order.indexOf(other.view.state) < order.indexOf(one.view.state) ? other : one;
-  const gravest = seen.reduce(graver, seen.find(({ id }) => id === own.id) ?? seen[0] ?? own);
-  const isSame = seen.every(({ view }) => view.state === gravest.view.state);
-  return { ...toldOf(gravest), instance: isSame ? null : gravest.id };
+/** Names the instance unless all have the same state. */
+function gravestOf(channelReports: readonly ChannelReport[], own: ChannelReport): Standing {
+  const graver = (one: ChannelReport, other: ChannelReport): ChannelReport =>
+    gravestFirst.indexOf(other.view.state) < gravestFirst.indexOf(one.view.state) ? other : one;
+  const gravest = channelReports.reduce(
+    graver,
+    channelReports.find(({ id }) => id === own.id) ?? channelReports[0] ?? own,
+  );
+  const isSame = channelReports.every(({ view }) => view.state === gravest.view.state);
+  return { ...stateFieldsOf(gravest), instance: isSame ? null : gravest.id };
 }
 
-function toldOf({ view: { state, since, reason, lastSeenAt } }: Seen) {
+function stateFieldsOf({ view: { state, since, reason, lastSeenAt } }: ChannelReport) {
   return { state, since, reason, lastSeenAt };
 }

@@ -16,7 +16,7 @@ const sample = new RegExp(
   'i',
 );
 
-/** Every sample by its name and labels; fails on a line that is not of the format. */
+/** Every sample by its name and labels. Fails on a malformed line. */
 function parse(text: string): Map<string, number> {
   assert.ok(text.endsWith('\n'));
   const types = new Map<string, string>();
@@ -180,18 +180,18 @@ test('whom a gate turned away is counted, and how long a platform was not heard 
   const channel = 'messenger_a:4711' as ChannelKey;
   for (let i = 0; i < 3; i++) world.events.messageTurnedAway({ channel, reason: 'stranger' });
   world.events.messageTurnedAway({ channel, reason: 'not_addressed' });
-  const plan = world.ports.plan();
+  const plan = world.ports.runningConfig();
   const bot = { type: 'messenger_a', state: 'up', since: 0, reason: null } as const;
   const view = { ...bot, key: channel, isHeld: true, lastSeenAt: world.clockMs - 2_500 };
   const of = (isHeld: boolean) => ({ ...plan, channels: [{ ...view, isHeld }] });
-  world.ports = { ...world.ports, plan: () => of(true) };
+  world.ports = { ...world.ports, runningConfig: () => of(true) };
   using metrics = new MetricsPage(world.ports);
   const page = metrics.text();
   const away = 'svc_messages_turned_away_total{channel="messenger_a"';
   assert.ok(page.includes(`${away},reason="stranger"} 3\n`));
   assert.ok(page.includes(`${away},reason="not_addressed"} 1\n`));
   assert.ok(page.includes('svc_channel_last_seen_seconds{channel="messenger_a"} 2.5\n'));
-  world.ports = { ...world.ports, plan: () => of(false) };
+  world.ports = { ...world.ports, runningConfig: () => of(false) };
   using waiting = new MetricsPage(world.ports);
   const ofPlatform = /svc_channel_(?:state|last_seen_seconds)\{channel="messenger_a"/;
   assert.doesNotMatch(waiting.text(), ofPlatform, 'another instance has its connection');
@@ -202,7 +202,7 @@ test('what left the configuration has counters, and no state', async () => {
   live(world.events);
   const model = 'hosted_runtime/big' as ModelName;
   world.events.modelAnswered({ model, provider: 'hosted_runtime', result: 'timeout', ms: 40 });
-  const plan = world.ports.plan();
+  const plan = world.ports.runningConfig();
   const brains = plan.config.brains.map((brain) => {
     return { ...brain, models: brain.models.filter(({ locality }) => locality === 'local') };
   });
@@ -213,7 +213,7 @@ test('what left the configuration has counters, and no state', async () => {
   ]);
   world.ports = {
     ...world.ports,
-    plan: () => ({ ...plan, config: { ...plan.config, brains } }),
+    runningConfig: () => ({ ...plan, config: { ...plan.config, brains } }),
     modelLoads: () => loads,
   };
   using metrics = new MetricsPage(world.ports);

@@ -1,6 +1,6 @@
 /**
- * The metrics page, of this instance alone. All that svc counts is read from the meters when the
- * page is asked for; the event loop and garbage collection are watched from the first scrape on.
+ * The metrics page, of this instance alone. It reads the meters at each scrape. It watches the
+ * event loop and garbage collection from the first scrape on.
  *
  * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of
  * outcomes. Never an id.
@@ -76,11 +76,11 @@ function familiesOf(ports: AdminPorts): Family[] {
 }
 
 function serviceFamilies(ports: AdminPorts): Family[] {
-  const plan = ports.plan();
-  const channels = ownChannelsOf(plan);
+  const runningConfig = ports.runningConfig();
+  const channels = ownChannelsOf(runningConfig);
   return [
     gauge('svc_build_info', 'The running version.', [
-      one(1, { version: ports.version, storage: storageOf(plan.config) }),
+      one(1, { version: ports.version, storage: storageOf(runningConfig.config) }),
     ]),
     gauge('svc_healthy', '1 while it can accept and keep messages.', [
       one(ports.health().status === 'ok' ? 1 : 0),
@@ -104,16 +104,16 @@ function serviceFamilies(ports: AdminPorts): Family[] {
       ),
     ),
     gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
-      one(plan.warnings.length),
+      one(runningConfig.warnings.length),
     ]),
     counter('svc_faults_total', 'Bugs of svc that were contained.', [one(ports.meters.faults)]),
   ];
 }
 
-/** A channel counts from zero: a series that begins with its first event hides that event. */
+/** A channel's series begin at zero, since a series that begins with its first event hides it. */
 function channelsOf(ports: AdminPorts): [string, ChannelMeters][] {
   const types = new Set([
-    ...ports.plan().config.channels.map(({ type }) => type),
+    ...ports.runningConfig().config.channels.map(({ type }) => type),
     ...ports.meters.channels.keys(),
   ]);
   return [...types].map((type) => [type, ports.meters.channels.get(type) ?? unmet]);
@@ -244,14 +244,14 @@ function shortageFamily({ meters }: AdminPorts): Family {
 
 function tokenFamilies({ meters }: AdminPorts): Family[] {
   const tallies = [...meters.spend.tokens.values()];
-  const whose = ({ brain, provider, model }: TokenTally) => ({ brain, provider, model });
+  const labelsOf = ({ brain, provider, model }: TokenTally) => ({ brain, provider, model });
   const samples = tallies.flatMap((tally) => [
-    one(tally.input, { ...whose(tally), kind: 'input' }),
-    one(tally.output, { ...whose(tally), kind: 'output' }),
+    one(tally.input, { ...labelsOf(tally), kind: 'input' }),
+    one(tally.output, { ...labelsOf(tally), kind: 'output' }),
   ]);
   const help = 'Tokens of all calls: as the providers told, else estimated.';
   const ofCache = 'Of the input tokens, those that providers told to be from their caches.';
-  const cached = tallies.map((tally) => one(tally.cached, whose(tally)));
+  const cached = tallies.map((tally) => one(tally.cached, labelsOf(tally)));
   return [
     counter('svc_tokens_total', help, samples),
     counter('svc_cached_tokens_total', ofCache, cached),
@@ -271,12 +271,12 @@ function reuseFamily(tallies: Iterable<ReuseTally>): Family {
 }
 
 function loadFamily(ports: AdminPorts): Family {
-  const { brains } = ports.plan().config;
+  const { brains } = ports.runningConfig().config;
   const inUse = new Set<string>(
     brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
   );
   const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => {
-    // A model that left the configuration stays while it has calls of a plan that ends.
+    // A model that left the configuration stays while a retired running configuration calls it.
     if (!inUse.has(provider) && inFlight + waiting === 0) return [];
     return [
       one(inFlight, { provider, state: 'in_flight' }),
@@ -287,7 +287,7 @@ function loadFamily(ports: AdminPorts): Family {
 }
 
 function standingFamily(ports: AdminPorts): Family {
-  const providers = providersOf(ports.meters, ports.plan().config);
+  const providers = providersOf(ports.meters, ports.runningConfig().config);
   const samples = providers.flatMap(({ provider, standing }) =>
     standings.map((state) => one(standing === state ? 1 : 0, { provider, state })),
   );
@@ -295,7 +295,7 @@ function standingFamily(ports: AdminPorts): Family {
   return gauge('svc_provider_state', help, samples);
 }
 
-/** What agents and operators did, and what svc could not read. */
+/** Acts of agents and operators, and files that svc could not read. */
 function toolFamilies({ meters }: AdminPorts): Family[] {
   const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
     one(count, { tool, mode, outcome }),
@@ -340,7 +340,7 @@ function operatorFamilies({ meters }: AdminPorts): Family[] {
   ];
 }
 
-/** What is in the ledger now, and how near it is to its limits. */
+/** The rows in the ledger now, and how near they are to its limits. */
 function ledgerFamilies(ports: AdminPorts): Family[] {
   const gauges = ports.gauges();
   const plain = (name: string, help: string, value: number): Family =>

@@ -1,7 +1,7 @@
 import type { ConversationId } from '../../domain/ids.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell, type Answer } from '../http/answer.ts';
+import { found, answerWith, type Answer } from '../http/answer.ts';
 import { notesSchema, toolUsesSchema, toolUseTextSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
 import {
@@ -27,7 +27,7 @@ const ofConversation = {
 const ofBrain = { brain: segment('The name of the brain.') };
 const unknown = 'No such use of a tool is kept.';
 
-/** What agents keep: notes, an operator's to see and to delete, and the audit of their tools. */
+/** The notes of agents, for an operator to see and delete, and the audit of their tools. */
 export function agentRoutes(ports: Ports): Route[] {
   return [
     ...notesAt(ports, {
@@ -60,7 +60,7 @@ type NotesPlace<P extends Parameters> = {
   readonly summary: string;
   readonly action: string;
   readonly problems: Readonly<Record<number, string>>;
-  /** Answers about the scope whose notes are meant. */
+  /** Answers about the scope that the request names. */
   readonly of: (values: Values<P>, answer: (of: NotesOf) => Promise<Answer>) => Promise<Answer>;
 };
 
@@ -77,7 +77,9 @@ function notesAt<const P extends Parameters>(ports: Ports, place: NotesPlace<P>)
       problems: { ...unread, ...problems },
       schema: { name: 'Notes', of: notesSchema },
       answer: (values) =>
-        of(values, async (notes) => tell(notesSchema, { rows: await ports.reader.notes(notes) })),
+        of(values, async (notes) =>
+          answerWith(notesSchema, { rows: await ports.reader.notes(notes) }),
+        ),
     }),
     writeRoute({
       path,
@@ -104,7 +106,7 @@ function uses({ reader }: Ports): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'ToolUses', of: toolUsesSchema },
-      answer: async (asked) => tell(toolUsesSchema, await reader.toolUses(asked)),
+      answer: async (asked) => answerWith(toolUsesSchema, await reader.toolUses(asked)),
     }),
     readRoute({
       path: '/api/v1/tool-uses/{key}',

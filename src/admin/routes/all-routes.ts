@@ -13,11 +13,11 @@ import { deliveryRoutes } from './deliveries.ts';
 import { figuresRoute, spendRoutes } from './spend.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute, eventsRoute, modelRoutes } from './health.ts';
-import { holdRoutes } from './takeovers.ts';
+import { takeoverRoutes } from './takeovers.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes, searchRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
-import { planRoutes } from './plan.ts';
+import { runningConfigRoutes } from './running-config.ts';
 import { pageRoutes } from './pages.ts';
 import { recordRoutes } from './records.ts';
 import { secretRoutes } from './secrets.ts';
@@ -38,7 +38,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
   const routes: readonly Route[] = [
     healthRoute(ports),
     metricsRoute(parts.metrics),
-    ...planRoutes(ports, access),
+    ...runningConfigRoutes(ports, access),
     eventsRoute(parts.live),
     ...messageRoutes(ports),
     ...recordRoutes(ports),
@@ -48,7 +48,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...deliveryRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
-    ...holdRoutes(ports),
+    ...takeoverRoutes(ports),
     ...approvalRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),

@@ -1,6 +1,6 @@
 import type { ApplicationLink, CodeTrade } from '../application.ts';
 import type { Access } from '../admin.ts';
-import { noContent, problem, tell } from '../http/answer.ts';
+import { noContent, problem, answerWith } from '../http/answer.ts';
 import { openAgain } from '../http/request-guard.ts';
 import {
   applicationSchema,
@@ -19,7 +19,7 @@ const nothing = {
   schema: { name: 'Nothing', of: nothingSchema },
 } as const;
 
-/** What a page has of the application around the service; without one these paths are not there. */
+/** Routes to the application around the service. Without one they do not exist. */
 export function applicationRoutes(application: ApplicationLink | null, access: Access): Route[] {
   if (application === null) return [];
   const { signIn } = application;
@@ -42,7 +42,7 @@ function nextRoute({ signIn }: ApplicationLink): Route {
     body: nothing,
     schema: { name: 'SignIn', of: codeSchema },
     problems: { 403: 'It comes from elsewhere, or the service is read-only.' },
-    answer: () => tell(codeSchema, { code: signIn.offer() }),
+    answer: () => answerWith(codeSchema, { code: signIn.offer() }),
   });
 }
 
@@ -59,12 +59,12 @@ function windowRoute(application: ApplicationLink): Route {
       503: 'The application is not there at this moment.',
     },
     answer: () => {
-      const asked = application.showWindow();
-      switch (asked.kind) {
+      const answered = application.showWindow();
+      switch (answered.kind) {
         case 'asked':
           return noContent;
         case 'too_soon': {
-          const after = String(Math.max(1, Math.ceil(asked.afterMs / 1000)));
+          const after = String(Math.max(1, Math.ceil(answered.afterMs / 1000)));
           return problem(429, 'too_soon', 'A window was asked for just now.', {
             'retry-after': after,
           });
@@ -72,7 +72,7 @@ function windowRoute(application: ApplicationLink): Route {
         case 'no_shell':
           return problem(503, 'no_shell', `The application is not running. ${openAgain}`);
         default:
-          return asked satisfies never;
+          return answered satisfies never;
       }
     },
   });
@@ -88,25 +88,25 @@ function viewRoute(application: ApplicationLink): Route {
     answer: (_values, { asker, isHere }) => {
       const { page } = application;
       const mayKnow = asker === 'operator' && isHere;
-      return tell(applicationSchema, { shell: page !== null, page: mayKnow ? page : null });
+      return answerWith(applicationSchema, { shell: page !== null, page: mayKnow ? page : null });
     },
   });
 }
 
-/** Signing in without being shown a token: by a code that was offered on this machine. */
+/** Routes to sign in without showing a token, by a code that was offered on this machine. */
 type TradeParts = {
   readonly signIn: Pick<CodeTrade, 'trade'>;
-  /** Whether a token opens anything here. */
+  /** Whether a token permits writes here. */
   readonly canWrite: boolean;
   /** The page of the application around it; null: there is none now. */
   readonly page: () => string | null;
-  /** How one comes to a new page: a sentence. */
+  /** How to get a new page: a sentence. */
   readonly again: string;
 };
 
 const codeBytesMax = 1_024;
 
-/** A code goes in, and a token comes back: the page holds it in memory alone. */
+/** Trades a code for a token, which the page holds only in memory. */
 export function tradeRoute({ signIn, canWrite, page, again }: TradeParts): Route {
   return signInRoute({
     path: '/api/v1/sign-in',
@@ -127,7 +127,7 @@ export function tradeRoute({ signIn, canWrite, page, again }: TradeParts): Route
       if (traded.kind === 'refused') {
         return problem(403, `code_${traded.why}`, `${untraded[traded.why]} ${again}`);
       }
-      return tell(signedInSchema, { token: canWrite ? traded.token : null, page: page() });
+      return answerWith(signedInSchema, { token: canWrite ? traded.token : null, page: page() });
     },
   });
 }

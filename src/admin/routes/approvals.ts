@@ -1,7 +1,7 @@
-/** Calls of tools that wait for a person's yes: the list, one with what it asks, and the word. */
+/** Calls of tools that wait for approval: the list, one with its texts, and the decision. */
 import { approvalStates, roleOf } from '../../domain/approval.ts';
 import type { AdminPorts, ApprovalPort } from '../admin.ts';
-import { found, problem, tell, type Answer } from '../http/answer.ts';
+import { found, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   approvalDecidedSchema,
   approvalsSchema,
@@ -39,8 +39,8 @@ function reads({ reader }: Ports): Route[] {
       async answer({ state: asked, ...where }) {
         const of = asked === 'all' ? null : (asked ?? 'waiting');
         const { rows, next } = await reader.approvals(of, where);
-        const told = rows.map((row) => ({ ...row, decidedBy: roleOf(row.decidedBy) }));
-        return tell(approvalsSchema, { rows: told, next });
+        const withRoles = rows.map((row) => ({ ...row, decidedBy: roleOf(row.decidedBy) }));
+        return answerWith(approvalsSchema, { rows: withRoles, next });
       },
     }),
     readRoute({
@@ -91,8 +91,8 @@ async function decided(
   const result = await approvals.decide(id, verdict);
   switch (result.kind) {
     case 'decided':
-      return tell(approvalDecidedSchema, { result: verdict });
-    // An operator's word holds for every brain.
+      return answerWith(approvalDecidedSchema, { result: verdict });
+    // An operator may decide for every brain.
     case 'not_allowed':
     case 'too_long':
     case 'not_found':

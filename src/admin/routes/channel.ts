@@ -1,4 +1,4 @@
-/** A channel in a path. */
+/** A channel as a path parameter. */
 import { channelKinds, messengerTypes } from '../../channels/registry.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
@@ -15,10 +15,10 @@ export const channel = segment(
     `alone (\`${messengerTypes[0]}\`) where one bot is known.`,
 );
 
-/** What a route with a channel in its path may answer besides. */
+/** A problem of every route with a channel in its path. */
 export const ambiguous = { 409: 'Several bots of this messenger are known: name one.' } as const;
 
-/** Answers about the channel that was named. */
+/** Answers about the named channel. */
 export async function onChannel(
   named: string,
   reader: Pick<LedgerReader, 'channelKeys'>,

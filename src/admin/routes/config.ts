@@ -1,6 +1,6 @@
 import { fileBytesMax } from '../../config/inspect.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, problem, tell, type Answer } from '../http/answer.ts';
+import { found, problem, answerWith, type Answer } from '../http/answer.ts';
 import type {
   Applied,
   ConfigAsked,
@@ -43,7 +43,7 @@ const refused = {
 } as const;
 const applied = { name: 'ConfigApplied', of: configAppliedSchema } as const;
 
-/** The configuration: to read, to replace while svc runs, and as it was before. */
+/** The configuration: read it, replace it while svc runs, read earlier ones. */
 export function configRoutes({ control }: Ports): Route[] {
   return [inUse(control), onDisk(control), replace(control), ...history(control)];
 }
@@ -57,7 +57,7 @@ function inUse(control: ConfigControl): Route {
     schema: { name: 'Config', of: configSchema },
     answer: () => {
       const now = control.inUse();
-      return { ...tell(configSchema, now), headers: { etag: `"${now.revision}"` } };
+      return { ...answerWith(configSchema, now), headers: { etag: `"${now.revision}"` } };
     },
   });
 }
@@ -71,7 +71,7 @@ function onDisk(control: ConfigControl): Route {
     schema: { name: 'ConfigOnDisk', of: configOnDiskSchema },
     answer: async () => {
       const disk = await control.onDisk();
-      return tell(configOnDiskSchema, { ...disk, readable: disk.text !== null });
+      return answerWith(configOnDiskSchema, { ...disk, readable: disk.text !== null });
     },
   });
 }
@@ -110,7 +110,7 @@ function history(control: ConfigControl): Route[] {
       answer: async () => {
         const rows = await control.history();
         if ('kind' in rows) return notReadable(rows);
-        return tell(configHistorySchema, { rows });
+        return answerWith(configHistorySchema, { rows });
       },
     }),
     readRoute({
@@ -152,11 +152,15 @@ function notReadable({ detail }: HistoryFault): Answer {
 }
 
 async function apply(control: ConfigControl, asked: ConfigAsked): Promise<Answer> {
-  const told = await control.apply(asked);
+  const result = await control.apply(asked);
   const from = { from: asked.revision };
-  if (told.kind === 'refused') return { ...answerTo(told), told: from };
-  const headers = { etag: `"${told.revision}"` };
-  return { ...tell(configAppliedSchema, told), headers, told: { ...from, to: told.revision } };
+  if (result.kind === 'refused') return { ...answerTo(result), auditDetails: from };
+  const headers = { etag: `"${result.revision}"` };
+  return {
+    ...answerWith(configAppliedSchema, result),
+    headers,
+    auditDetails: { ...from, to: result.revision },
+  };
 }
 
 function answerTo(why: Extract<Applied, ConfigRefused>): Answer {

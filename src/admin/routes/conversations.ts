@@ -1,7 +1,7 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import { sealedCharactersMax, type Whose, type ConversationKey } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell, problem, type Answer } from '../http/answer.ts';
+import { found, answerWith, problem, type Answer } from '../http/answer.ts';
 import { conversationsSchema, conversationTextSchema, turnsSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from './route.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 
-/** A conversation in a path, by the id that svc gave it. */
+/** A conversation as a path parameter, by svc's own id. */
 export const byId = {
   id: {
     kind: 'segment',
@@ -28,7 +28,7 @@ export const byId = {
 
 export const unknown = 'No such conversation is kept; without storage none is.';
 
-/** Answers about the conversation that was named, or that there is none. */
+/** Answers about the named conversation, or 404. */
 export async function conversationWith(
   id: string,
   reader: Pick<LedgerReader, 'conversationById'>,
@@ -38,13 +38,13 @@ export async function conversationWith(
   return where === null ? problem(404, 'not_found', unknown) : answer(where);
 }
 
-type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'byHand' | 'health'>;
+type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'takeovers' | 'health'>;
 
 const contentType = 'application/json';
 const ofConversation = { channel, conversation: segment('The id of the conversation.') };
 const ofSender = { channel, sender: segment('The id of the sender.') };
 
-/** What is kept of people: an operator's to see, and to delete. */
+/** Stored texts and people's data, for an operator to see and delete. */
 export function conversationRoutes(ports: Ports): Route[] {
   return [...lists(ports), ...turns(ports), ...deletions(ports)];
 }
@@ -59,7 +59,7 @@ function lists({ reader }: Ports): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'Conversations', of: conversationsSchema },
-      answer: async (asked) => tell(conversationsSchema, await reader.conversations(asked)),
+      answer: async (asked) => answerWith(conversationsSchema, await reader.conversations(asked)),
     }),
     readRoute({
       path: '/api/v1/conversations/{id}',
@@ -105,7 +105,10 @@ function turns({ reader }: Ports): Route[] {
       schema,
       answer: (values) =>
         onChannel(values.channel, reader, async (key) =>
-          tell(turnsSchema, await reader.turns(conversationOf(key, values), pageAsked(values))),
+          answerWith(
+            turnsSchema,
+            await reader.turns(conversationOf(key, values), pageAsked(values)),
+          ),
         ),
     }),
     readRoute({
@@ -119,7 +122,7 @@ function turns({ reader }: Ports): Route[] {
       schema,
       answer: (values) =>
         onChannel(values.channel, reader, async (key) =>
-          tell(turnsSchema, await reader.turns(senderOf(key, values), pageAsked(values))),
+          answerWith(turnsSchema, await reader.turns(senderOf(key, values), pageAsked(values))),
         ),
     }),
   ];
@@ -161,12 +164,15 @@ function deletions(ports: Ports): Route[] {
   ];
 }
 
-/** A hold bears the conversation's id, which may be theirs: it ends where nothing else is left. */
-async function forgetSender({ reader, writes, byHand }: Ports, whose: Whose): Promise<number> {
+/**
+ * Forgets a sender. It ends a takeover with the sender's conversation id if nothing else is left
+ * there, since that id may be the sender's own.
+ */
+async function forgetSender({ reader, writes, takeovers }: Ports, whose: Whose): Promise<number> {
   const went = await writes.forget(whose);
-  for (const held of byHand.held()) {
+  for (const held of takeovers.held()) {
     if (held.channel !== whose.channel || (await reader.conversation(held)) !== null) continue;
-    if ((await byHand.giveBack(held)) === 'storage_failed') throw new Error('a hold is left');
+    if ((await takeovers.giveBack(held)) === 'storage_failed') throw new Error('a hold is left');
   }
   return went;
 }

@@ -1,6 +1,6 @@
 import type { DeadLetterMove } from '../../ledger/ledger.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, json, problem, tell } from '../http/answer.ts';
+import { found, json, problem, answerWith } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import {
   deadLetterMovedSchema,
@@ -31,7 +31,7 @@ function lists({ reader }: Ports): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'DeadLetters', of: deadLettersSchema },
-      answer: async (asked) => tell(deadLettersSchema, await reader.deadLetters(asked)),
+      answer: async (asked) => answerWith(deadLettersSchema, await reader.deadLetters(asked)),
     }),
     readRoute({
       path: '/api/v1/dead-letters/reasons',
@@ -40,7 +40,8 @@ function lists({ reader }: Ports): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'DeadLetterReasons', of: deadLetterReasonsSchema },
-      answer: async () => tell(deadLetterReasonsSchema, { rows: await reader.deadLetterReasons() }),
+      answer: async () =>
+        answerWith(deadLetterReasonsSchema, { rows: await reader.deadLetterReasons() }),
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import { failureKinds } from '../../domain/failure.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
-import { json, problem, tell, type Answer } from '../http/answer.ts';
+import { json, problem, answerWith, type Answer } from '../http/answer.ts';
 import { deferredGroupsSchema, triedNowSchema } from '../schemas/story.ts';
 import {
   ofChannel,
@@ -17,7 +17,7 @@ import {
 type Ports = Pick<AdminPorts, 'writes' | 'now'>;
 
 const contentType = 'application/json';
-/** So many are moved with one request: whoever wants more asks again. */
+/** How many replies one request moves. The client repeats it for more. */
 const stepMax = 500;
 
 const ofGroup = {
@@ -43,7 +43,7 @@ const unknown =
   'No reply with this id waits for another try: it has arrived, is being tried just now, waits ' +
   'for its turn, or is not known.';
 
-/** Replies that wait for another try: why they do, and trying them sooner. */
+/** Replies that wait for another try: the reasons, and trying them now. */
 export function deliveryRoutes(ports: Ports): Route[] {
   return [reasons(ports), tryOne(ports), tryAll(ports)];
 }
@@ -59,7 +59,7 @@ function reasons({ writes }: Ports): Route {
     problems: unread,
     schema: { name: 'DeferredGroups', of: deferredGroupsSchema },
     answer: async () => {
-      return tell(deferredGroupsSchema, { rows: await writes.deferred.groups() });
+      return answerWith(deferredGroupsSchema, { rows: await writes.deferred.groups() });
     },
   });
 }
@@ -98,7 +98,7 @@ function tryAll({ writes, now }: Ports): Route {
     schema: { name: 'TriedNow', of: triedNowSchema },
     answer: ({ channel: named, failure, status, before }) =>
       onChannels(named, async (channel) => {
-        // By a clock that is ahead they would be tried again and again.
+        // If the client's clock is ahead, the same replies would be tried again and again.
         const began = Math.min(before ?? now(), now());
         const filter = {
           channel,
@@ -107,12 +107,12 @@ function tryAll({ writes, now }: Ports): Route {
         };
         const which: WhichDeferred = { kind: 'all', filter, before: began };
         const answer = answered(await writes.deferred.tryNow(which, stepMax), began);
-        return { ...answer, told: namesIn({ channel, failure }) };
+        return { ...answer, auditDetails: namesIn({ channel, failure }) };
       }),
   });
 }
 
-/** For the audit: what of the query narrowed it. */
+/** The filters of the query, for the audit. */
 function namesIn(given: Readonly<Record<string, string | null>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),

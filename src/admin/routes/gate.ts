@@ -4,7 +4,7 @@ import type { TurnedAway } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
 import { turnedAwayBy } from '../instances/merging.ts';
 import { wholeOf } from '../instances/whole.ts';
-import { json, problem, tell } from '../http/answer.ts';
+import { json, problem, answerWith } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import {
   pairingSchema,
@@ -21,7 +21,7 @@ const messengers = messengerTypes.map((type) => `\`${type}\``).join(' or ');
 const failed = 'The storage failed; the log says how. Nothing was changed.';
 const storage = { 503: 'The storage failed.' };
 
-/** Who was turned away from messengers, who asks to be let in, and letting them in. */
+/** Senders that messengers turned away, pairing requests, and admitting people. */
 export function gateRoutes(ports: AdminPorts): Route[] {
   return [...thoseTurnedAway(ports), ...pairings(ports)];
 }
@@ -38,7 +38,7 @@ function thoseTurnedAway(ports: AdminPorts): Route[] {
       summary: 'Who was turned away from messengers since the start, without ids, newest first.',
       contentType,
       schema: { name: 'TurnedAway', of: turnedAwaySchema },
-      answer: async () => tell(turnedAwaySchema, { rows: await turnedAway() }),
+      answer: async () => answerWith(turnedAwaySchema, { rows: await turnedAway() }),
     }),
     readRoute({
       path: '/api/v1/turned-away/senders',
@@ -46,7 +46,7 @@ function thoseTurnedAway(ports: AdminPorts): Route[] {
       summary: 'The same, with the ids of the senders.',
       contentType,
       schema: { name: 'SendersTurnedAway', of: sendersTurnedAwaySchema },
-      answer: async () => tell(sendersTurnedAwaySchema, { rows: await turnedAway() }),
+      answer: async () => answerWith(sendersTurnedAwaySchema, { rows: await turnedAway() }),
     }),
   ];
 }
@@ -59,7 +59,7 @@ function pairings({ pairings: admissions }: AdminPorts): Route[] {
       summary: 'Who was let in by a code, and who was given one; never the codes.',
       contentType,
       schema: { name: 'Pairings', of: pairingsSchema },
-      answer: async () => tell(pairingsSchema, { rows: await admissions.list() }),
+      answer: async () => answerWith(pairingsSchema, { rows: await admissions.list() }),
     }),
     writeRoute({
       path: '/api/v1/pairings/{code}',
@@ -92,7 +92,7 @@ function pairings({ pairings: admissions }: AdminPorts): Route[] {
 function admitted(admission: Admission): Answer {
   switch (admission.kind) {
     case 'admitted':
-      return tell(pairingSchema, admission.pairing);
+      return answerWith(pairingSchema, admission.pairing);
     case 'not_found':
       return problem(404, 'not_found', unknownCode);
     case 'full':

@@ -1,13 +1,19 @@
 import type { AdminPorts } from '../admin.ts';
-import { json, eventStreamType as contentType, problem, unbuffered, tell } from '../http/answer.ts';
+import {
+  json,
+  eventStreamType as contentType,
+  problem,
+  unbuffered,
+  answerWith,
+} from '../http/answer.ts';
 import { healthSchema, modelProbeSchema, modelNameSchema } from '../schemas/status.ts';
 import { readRoute, askRoute, type Route } from './route.ts';
 import { liveEventSchema } from '../schemas/live-event.ts';
 import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 
 /**
- * Alive and able to work: 200. A channel that is down is told, and is no reason for a 503. It is of
- * this instance alone: who asks it sends messages here, or elsewhere.
+ * Answers 200 if svc is alive and able to work. A channel that is down is listed, but is no reason
+ * for a 503. It is about this instance alone, since a load balancer decides by it.
  */
 export function healthRoute(ports: AdminPorts): Route {
   return readRoute({
@@ -26,7 +32,7 @@ export function healthRoute(ports: AdminPorts): Route {
         version: ports.version,
         uptimeMs: Math.max(0, ports.now() - ports.startedAt),
         channels: ports
-          .plan()
+          .runningConfig()
           .channels.filter(({ isHeld }) => isHeld)
           .map(({ type, state }) => ({ type, state })),
       });
@@ -34,7 +40,7 @@ export function healthRoute(ports: AdminPorts): Route {
   });
 }
 
-/** What happens, as it happens; frames hold ids, states, codes and times alone. */
+/** The stream of live events, which have only ids, states, codes and times. */
 export function eventsRoute(live: LiveListeners): Route {
   return readRoute({
     path: '/api/v1/events',
@@ -84,10 +90,10 @@ export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
       problems: { 404: 'No brain may ask such a model.', 429: 'Four are under way.' },
       schema: { name: 'ModelLook', of: modelProbeSchema },
       answer: async (_values, { body }) => {
-        const looked = await models.look(body.model);
-        switch (looked.kind) {
+        const probed = await models.probe(body.model);
+        switch (probed.kind) {
           case 'looked':
-            return tell(modelProbeSchema, looked.look);
+            return answerWith(modelProbeSchema, probed.probe);
           case 'none':
             return problem(404, 'not_found', 'No brain of the configuration may ask such a model.');
           case 'busy':
@@ -95,7 +101,7 @@ export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
               'retry-after': '2',
             });
           default:
-            return looked satisfies never;
+            return probed satisfies never;
         }
       },
     }),

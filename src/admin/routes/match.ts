@@ -1,4 +1,4 @@
-/** Finds the place in the table that a path leads to, segment by segment. */
+/** Finds the entry of the route table for a path, segment by segment. */
 import type { Method, Route } from './route.ts';
 
 /** One path of the table, with a route for each method that it takes. */
@@ -14,7 +14,7 @@ export class RouteTable {
   readonly routes: readonly Route[];
   readonly #byLength = new Map<number, Pattern[]>();
 
-  /** Throws where two entries are one, or a path and its parameters do not fit. */
+  /** @throws if two entries are equal, or a path and its parameters do not fit */
   constructor(routes: readonly Route[]) {
     this.routes = routes;
     for (const route of routes) this.#add(route);
@@ -38,7 +38,7 @@ export class RouteTable {
 
   /**
    * @param path as it was sent, without the query
-   * @param method where several places fit, the first that takes it; else the first
+   * @param method prefers the first entry that takes it; else the first entry counts
    */
   find(path: string, method?: string): MatchedPath | null {
     const sent = segmentsOf(path);
@@ -62,7 +62,7 @@ export function allowedAt({ routes }: MatchedPath): string {
   return [...routes.keys()].map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
 }
 
-/** The first segment is what stands before the leading slash. */
+/** The first segment is the empty one before the leading slash. */
 function segmentsOf(path: string): readonly string[] {
   return path.split('/');
 }

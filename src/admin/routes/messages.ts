@@ -1,6 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
 import { originsMax, type Story } from '../../domain/story.ts';
-import { found, tell } from '../http/answer.ts';
+import { found, answerWith } from '../http/answer.ts';
 import {
   originsSchema,
   storySchema,
@@ -18,7 +18,7 @@ function searchAsked(summary: string) {
   return { q, ...page } satisfies Record<string, Parameter>;
 }
 
-/** Finding a message again: by its id for everybody, by what was said in it for the operator. */
+/** Search for messages: by id for readers, by words for the operator. */
 export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
   return [
     readRoute({
@@ -30,7 +30,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems: unread,
       schema: { name: 'FoundIds', of: foundIdsSchema },
       answer: async ({ q, ...where }) =>
-        tell(foundIdsSchema, await reader.foundIds(q ?? '', where)),
+        answerWith(foundIdsSchema, await reader.foundIds(q ?? '', where)),
     }),
     readRoute({
       path: '/api/v1/search/texts',
@@ -39,7 +39,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
         'Messages by what was said and answered, by sender, conversation or command, newest ' +
         'first. A page may hold fewer rows than asked for, even none: `next` tells whether it ' +
         'ends.',
-      // How long the question was is kept, and not what it was: it may be about a person.
+      // The audit has only the length of the question, which may be about a person.
       reveals: 'search_texts',
       parameters: searchAsked(
         'Words, each by its beginning; or a command by its name, such as /new.',
@@ -49,8 +49,8 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       schema: { name: 'FoundTexts', of: foundTextsSchema },
       answer: async ({ q, ...where }) => {
         const words = q ?? '';
-        const answer = tell(foundTextsSchema, await reader.foundTexts(words, where));
-        return { ...answer, told: { characters: String(words.length) } };
+        const answer = answerWith(foundTextsSchema, await reader.foundTexts(words, where));
+        return { ...answer, auditDetails: { characters: String(words.length) } };
       },
     }),
   ];
@@ -72,7 +72,7 @@ const ofMessages = {
   },
 } as const satisfies Record<string, Parameter>;
 
-/** What became of one message, and whose some are. */
+/** The story of one message, and the senders of several. */
 export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
   return [
     readRoute({
@@ -99,8 +99,8 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems: unread,
       schema: { name: 'Origins', of: originsSchema },
       answer: async ({ ids }) => {
-        const asked = ids === null ? [] : ids.split(',');
-        return tell(originsSchema, { rows: await reader.origins(asked) });
+        const wanted = ids === null ? [] : ids.split(',');
+        return answerWith(originsSchema, { rows: await reader.origins(wanted) });
       },
     }),
     readRoute({
@@ -120,7 +120,7 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
   ];
 }
 
-/** What a provider said may name folders, hosts and accounts of the operator's. */
+/** Removes a provider's words, which may name the operator's folders, hosts and accounts. */
 function forReader(story: Story | null): Story | null {
   if (story === null || story.trace === null) return story;
   const steps = story.trace.steps.map((step) =>

@@ -4,9 +4,9 @@ import { problemSchema } from '../schemas/status.ts';
 import { readRoute } from './route.ts';
 import type { Body, Named, Parameter, Problems, ReadRoute, Route } from './route.ts';
 
-/** The description of the routes, made from them. Format: OpenAPI 3.1.0. */
+/** The description of the routes, made from the table. Format: OpenAPI 3.1.0. */
 export function openApiRoute(routes: readonly Route[], version: string): Route {
-  // Anybody may ask for it, and it takes milliseconds to make.
+  // Anybody may ask for it, and making it takes milliseconds, so it is made once.
   let answer: Answer | null = null;
   const route: ReadRoute = readRoute({
     path: '/api/v1/openapi.json',
@@ -101,7 +101,7 @@ function problemsOf(route: Route): Problems {
   };
 }
 
-/** The 401 of a page to sign in on is that page itself. */
+/** The 401 of a page with sign-in is the sign-in page itself. */
 function signInOf(route: Route, content: object): object {
   if (route.kind !== 'read' || route.signIn === undefined) return {};
   return { 401: { description: 'The bearer is missing or wrong: the place to sign in.', content } };
@@ -116,7 +116,7 @@ function headersOf(route: Route): readonly object[] {
 function requestOf(body: Body): unknown {
   const { summary: description, example } = body;
   const schema = body.kind === 'json' ? refTo(body.schema.name) : {};
-  // A text is an example as it would be sent; its content is a JSON document.
+  // A `text` body has its example as sent, which is a JSON document.
   const shown = body.kind === 'json' ? example : JSON.parse(body.example);
   return {
     required: true,
@@ -180,7 +180,7 @@ function schemaOf(parameter: Parameter): unknown {
   }
 }
 
-/** What `formatFault` asks of a name at the least. */
+/** The minimum that `formatFault` demands of a name. */
 const envPattern = '^[A-Za-z_][A-Za-z0-9_]*$';
 
 function refTo(name: string): unknown {

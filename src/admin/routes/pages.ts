@@ -13,15 +13,15 @@ const types: Readonly<Record<string, string>> = {
 };
 
 export type Pages = {
-  /** Where the built pages are, one folder each. */
+  /** The folder of the built pages, one folder each. */
   readonly folder: string;
-  /** Whether an administrator can be known: without one nothing of the builder is served. */
+  /** Whether an operator can sign in; otherwise the builder is not served. */
   readonly builder: boolean;
 };
 
 /**
- * The live view, for whoever may read, and the builder, whose page asks for the bearer first. A
- * file is read each time that it is asked for, and nothing is compressed while svc runs.
+ * The live view for readers, and the builder, whose page asks for the token first. The server reads
+ * a file at each request, and compresses nothing while svc runs.
  */
 export function pageRoutes({ folder, builder }: Pages): Route[] {
   const live = pageAt('/ui', join(folder, 'live'), 'The live view', 'reader');
@@ -29,7 +29,7 @@ export function pageRoutes({ folder, builder }: Pages): Route[] {
   return [...live, ...pageAt('/builder', join(folder, 'builder'), 'The builder', 'operator')];
 }
 
-/** One page and its files, which a bearer may be asked for. */
+/** One page and its files. `principal` may demand the token. */
 export function pageAt(
   path: '/ui' | '/builder' | '/setup',
   folder: string,
@@ -66,7 +66,7 @@ export function pageAt(
   ];
 }
 
-/** The build leaves each file compressed beside itself; else the file comes as it is. */
+/** The build stores each file compressed beside itself. Without that, the plain file is sent. */
 async function readAsset(folder: string, file: string, accepted: string): Promise<Answer> {
   const type = types[extname(file)];
   if (type === undefined || !/^\w[\w.-]*$/.test(file)) return notThere;
@@ -92,7 +92,7 @@ const codings = [
   ['gzip', '.gz'],
 ] as const;
 
-/** Whether a coding is named, and not with a weight of 0. Format: RFC 9110, section 12.5.3. */
+/** Whether the header names a coding without weight 0. Format: RFC 9110, section 12.5.3. */
 function accepts(accepted: string, coding: string): boolean {
   return accepted.split(',').some((one) => {
     const [name = '', ...parameters] = one.split(';').map((part) => part.trim().toLowerCase());

@@ -1,7 +1,7 @@
 import { deliveryStates, messageStates } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { AdminPorts } from '../admin.ts';
-import { tell } from '../http/answer.ts';
+import { answerWith } from '../http/answer.ts';
 import {
   auditSchema,
   conversationCountsSchema,
@@ -39,7 +39,7 @@ const ofDeliveries = {
   ...page,
 } as const satisfies Record<string, Parameter>;
 
-/** Lists of what goes through the ledger, and of what operators did. */
+/** Lists of messages, replies and dead letters in the ledger, and the audit. */
 export function recordRoutes(ports: Ports): Route[] {
   return [...lists(ports), counts(ports), audit(ports)];
 }
@@ -56,8 +56,8 @@ function lists({ reader }: Ports): Route[] {
       schema: { name: 'Messages', of: messagesSchema },
       answer: ({ after, limit, ...filter }) =>
         onChannels(filter.channel, async (channel) => {
-          const asked = { ...filter, channel };
-          return tell(messagesSchema, await reader.messages(asked, { after, limit }));
+          const query = { ...filter, channel };
+          return answerWith(messagesSchema, await reader.messages(query, { after, limit }));
         }),
     }),
     readRoute({
@@ -70,8 +70,8 @@ function lists({ reader }: Ports): Route[] {
       schema: { name: 'Deliveries', of: deliveriesSchema },
       answer: ({ after, limit, ...filter }) =>
         onChannels(filter.channel, async (channel) => {
-          const asked = { ...filter, channel };
-          return tell(deliveriesSchema, await reader.deliveries(asked, { after, limit }));
+          const query = { ...filter, channel };
+          return answerWith(deliveriesSchema, await reader.deliveries(query, { after, limit }));
         }),
     }),
   ];
@@ -86,7 +86,7 @@ function counts({ reader }: Ports): Route {
     problems: unread,
     schema: { name: 'ConversationCounts', of: conversationCountsSchema },
     answer: async () => {
-      return tell(conversationCountsSchema, { rows: await reader.conversationCounts() });
+      return answerWith(conversationCountsSchema, { rows: await reader.conversationCounts() });
     },
   });
 }
@@ -100,6 +100,6 @@ function audit({ reader }: Ports): Route {
     contentType,
     problems: unread,
     schema: { name: 'Audit', of: auditSchema },
-    answer: async (asked) => tell(auditSchema, await reader.audit(asked)),
+    answer: async (query) => answerWith(auditSchema, await reader.audit(query)),
   });
 }

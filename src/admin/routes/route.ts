@@ -1,9 +1,9 @@
 /**
  * One entry of the route table. To add a route: write an entry with `readRoute`, `writeRoute` or
- * `askRoute`, list it in all-routes.ts. Who may ask, 404, 405, 400, what a request must bring (413,
- * 415, 428) and the API's description follow from it.
+ * `askRoute`, and list it in all-routes.ts. The checks before the route follow from the entry:
+ * access, 404, 405, 400, headers and body (413, 415, 428). So does the API's description.
  */
-import { problem, tell, type Answer } from '../http/answer.ts';
+import { problem, answerWith, type Answer } from '../http/answer.ts';
 import type { Viewer, Principal } from '../http/auth.ts';
 import type { Described, Schema } from '../schemas/schema.ts';
 import { reasonCharactersMax } from '../../domain/audit.ts';
@@ -15,9 +15,9 @@ import { deletedSchema } from '../schemas/story.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * A value that a request gives. When its name stands in braces in the path, it is a segment of the
- * path, and never empty. A `header` is the header of that name (in lower case), as it was sent. Any
- * other comes with the query. Values of the path and the query are percent-decoded once.
+ * A parameter of a route. If its name is in braces in the path, it is a segment of the path and
+ * never empty. A `header` is the header of that name in lower case, as sent. Any other is in the
+ * query. Path and query values are percent-decoded once.
  */
 export type Parameter =
   | { readonly kind: 'header'; readonly summary: string; readonly charactersMax: number }
@@ -25,11 +25,11 @@ export type Parameter =
       readonly kind: 'segment';
       readonly summary: string;
       readonly charactersMax: number;
-      /** What is no name of a variable may be a secret in the wrong place: it is told nowhere. */
+      /** A value that is no variable's name may be a misplaced secret, so no answer repeats it. */
       readonly format?: 'env';
     }
   | { readonly kind: 'text'; readonly summary: string; readonly charactersMax: number }
-  /** The `next` of a page before. */
+  /** The `next` of the previous page. */
   | { readonly kind: 'place'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'word'; readonly summary: string; readonly words: readonly string[] }
   /** Milliseconds since 1970. */
@@ -45,7 +45,7 @@ export type Parameter =
 export type Parameters = Readonly<Record<string, Parameter>>;
 
 /**
- * What a route gets. For what was left out, a text, place or header is null, and an integer is its
+ * The values that a route gets. If left out, a text, place or header is null, and an integer is its
  * `otherwise`.
  */
 export type Values<P extends Parameters = Parameters> = {
@@ -62,13 +62,13 @@ type ValueOf<P> = P extends { readonly kind: 'segment' }
         ? number | null
         : number;
 
-/** A schema, and its name in the API's description. */
+/** A schema with its name in the API's description. */
 export type Named = { readonly name: string; readonly of: Schema };
 
 /**
- * What a request must bring as its body: `application/json` in UTF-8, at most so many bytes. A
- * `text` comes to the route as it is, JSON or not; `json` is parsed and held to its schema before.
- * The example is one that the route takes.
+ * The body that a route requires: `application/json` in UTF-8, of limited size. A `text` reaches
+ * the route as sent, JSON or not. `json` is parsed and checked against its schema first. The
+ * example is a valid body.
  */
 export type Body =
   | {
@@ -85,21 +85,21 @@ export type Body =
       readonly schema: Named;
     };
 
-/** What a request brings beside its values. */
+/** The input of a request beside its parameters. */
 export type RequestInput<B = Body, M = string | undefined> = {
-  /** null where the route declares none. */
+  /** null if the route declares none. */
   readonly body: BodyOf<B>;
-  /** The revision between the quotes of If-Match; null where the route declares none. */
+  /** The revision in If-Match, without quotes; null if the route declares none. */
   readonly revision: M extends string ? string : null;
-  /** `operator`: the bearer is there and right. */
+  /** `operator`: the token was sent and is right. */
   readonly asker: Viewer;
-  /** Whether the caller could ask the same with these host names allowed. */
+  /** Whether the caller could send this request if only these host names were allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
-  /** The caller is on this machine, as far as can be seen. */
+  /** Whether the caller is on this machine, as far as svc can see. */
   readonly isHere: boolean;
-  /** Aborts when the client leaves before it has its answer. */
+  /** Aborts when the client leaves before its answer. */
   readonly left: AbortSignal;
-  /** Its Accept names a stream of events. */
+  /** Whether its Accept header names an event stream. */
   readonly wantsEvents: boolean;
 };
 
@@ -111,29 +111,29 @@ type BodyOf<B> = Body extends B
       ? string
       : null;
 
-/** Problems by status: what each means, and those that have members of their own. */
+/** Problems by status: the meaning of each, and schemas with more fields. */
 export type Problems = Readonly<
   Record<number, string | { readonly summary: string; readonly also: readonly Named[] }>
 >;
 
 type Entry<P extends Parameters, B = Body, M = string | undefined> = {
-  /** Segments; one in braces (`{id}`) is a parameter. A literal segment is matched before it. */
+  /** Segments. One in braces (`{id}`) is a parameter. A literal segment has precedence. */
   readonly path: string;
   /** One sentence for the API's description. */
   readonly summary: string;
   readonly parameters?: P;
   /**
-   * The type of the answers; several where the type depends on what is asked for. An empty list:
-   * what is done is answered with 204 and no body, not with 200.
+   * The type of the answers; several if it depends on the request. An empty list: success is 204
+   * without a body.
    */
   readonly contentType: string | readonly string[];
-  /** Other statuses than 200 with a body of the same kind, and what they mean. */
+  /** Statuses other than 200 with a body of the same kind, and their meanings. */
   readonly statuses?: Readonly<Record<number, string>>;
-  /** The problems that the route itself answers. */
+  /** Problems that the route itself answers. */
   readonly problems?: Problems;
-  /** What a JSON answer looks like, or each event of a stream. */
+  /** The schema of a JSON answer, or of each event of a stream. */
   readonly schema?: Named;
-  /** What each event looks like where the answer may be JSON or a stream. */
+  /** The schema of each event if the answer may be JSON or a stream. */
   readonly event?: Named;
   answer(values: Values<P>, sent: RequestInput<B, M>): Answer | Promise<Answer>;
 };
@@ -143,16 +143,16 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
   readonly kind: 'read';
   readonly method: 'GET';
   readonly principal: Principal;
-  /** A page on which one signs in: a caller without the bearer gets it, too, as the 401's body. */
+  /** A sign-in page, which a caller without the token gets as the body of the 401. */
   readonly signIn?: () => Promise<Answer>;
-  /** It shows what people wrote: each time that it does is kept in the audit, by this word. */
+  /** The route shows people's texts. Each use is audited under this word. */
   readonly reveals?: string;
 };
 
 /**
- * Changes something, so it is an operator's, and each use is told by `action` and the values of
- * the path in the log and the audit: neither may hold text. `action` is a label of a metric as
- * well. A parameter `reason` is what the operator says of it, for the audit alone.
+ * Changes something, so only an operator may use it. The log and the audit have `action` and the
+ * values of the path, so neither may contain text of people. `action` is also a metric label. A
+ * parameter `reason` is the operator's remark, for the audit alone.
  */
 export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string | undefined> = Entry<
   P,
@@ -163,16 +163,19 @@ export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string |
   readonly method: Exclude<Method, 'GET'>;
   readonly principal: 'operator';
   readonly action: string;
-  /** From another machine it is refused, before anything of it is read. */
+  /** From another machine the request is refused before it is read. */
   readonly onlyHere?: boolean;
   readonly body?: B;
-  /** Declared: the request must name in If-Match what it changes; the sentence says what. */
+  /**
+   * If declared, the request must name in If-Match the revision that it changes; the sentence says
+   * which.
+   */
   readonly ifMatch?: M;
 };
 
 /**
- * A question that comes with a body; it changes nothing, so no line tells of it. It is an
- * operator's, but for signing in, when nobody has a bearer yet.
+ * A question with a body. It changes nothing, so it is not logged. Only an operator may ask, except
+ * to sign in, when nobody has a token yet.
  */
 export type AskRoute<P extends Parameters = Parameters, B = Body, M = string | undefined> = Entry<
   P,
@@ -182,7 +185,7 @@ export type AskRoute<P extends Parameters = Parameters, B = Body, M = string | u
   readonly kind: 'ask';
   readonly method: 'POST';
   readonly principal: 'operator' | 'reader';
-  /** From another machine it is refused, before anything of it is read. */
+  /** From another machine the request is refused before it is read. */
   readonly onlyHere?: boolean;
   readonly body: B;
 };
@@ -191,7 +194,7 @@ type Wanted = Body | undefined;
 
 export type Route = ReadRoute | WriteRoute | AskRoute;
 
-/** Only here for the types: `answer` is given the values that `parameters` declares. */
+/** Only for the types: `answer` gets the values that `parameters` declares. */
 export function readRoute<const P extends Parameters>(
   route: Omit<ReadRoute<P>, 'kind' | 'method'>,
 ): ReadRoute {
@@ -213,7 +216,7 @@ export function askRoute<const P extends Parameters, const B extends Body>(
   return askedBy('operator', route);
 }
 
-/** For whoever may read; a page from elsewhere may not ask it. */
+/** For readers, but not from a foreign page. */
 export function signInRoute<const B extends Body>(
   route: Omit<AskRoute<Parameters, B, undefined>, 'kind' | 'method' | 'principal'>,
 ): AskRoute {
@@ -225,16 +228,16 @@ function askedBy(principal: AskRoute['principal'], route: object): AskRoute {
   return { ...route, kind: 'ask', method: 'POST', principal } as unknown as AskRoute;
 }
 
-// What several routes share: parameters, and what may go wrong.
+// Parameters and problems that several routes share.
 
-/** As long as a sender's or a conversation's id may be on the webhook. */
+/** The limit of a sender's or a conversation's id on the webhook. */
 const charactersMax = 1_024;
 
 export function segment(summary: string) {
   return { kind: 'segment', summary, charactersMax } as const satisfies Parameter;
 }
 
-/** Parameters of a list: where it goes on, and how many rows. */
+/** The parameters of a list: where to continue, and how many rows. */
 export const page = {
   after: { kind: 'place', summary: 'The `next` of the page before.', charactersMax: 8_192 },
   limit: {
@@ -246,7 +249,7 @@ export const page = {
   },
 } as const satisfies Record<string, Parameter>;
 
-/** The parameter of a write. */
+/** An optional parameter of a write. */
 export const reason = {
   kind: 'text',
   summary: 'Why, in a few words, for the audit.',
@@ -259,36 +262,37 @@ export const ofChannel = {
   charactersMax: 256,
 } as const satisfies Parameter;
 
-/** Answers for what that parameter names; where that is no channel, it says so. */
+/** Answers for the named channels; an invalid name is a 400. */
 export async function onChannels(
   named: string | null,
   answer: (channel: string | null) => Promise<Answer>,
 ): Promise<Answer> {
-  const asked = named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
-  return asked.kind === 'found'
-    ? answer(asked.channel)
-    : problem(400, 'invalid_parameter', asked.message);
+  const filter =
+    named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
+  return filter.kind === 'found'
+    ? answer(filter.channel)
+    : problem(400, 'invalid_parameter', filter.message);
 }
 
-/** A problem of every route that asks the ledger's reader. */
+/** The problem of every route that asks the ledger's reader. */
 export const unread = { 503: 'It cannot be read now: too many ask, or the storage failed.' };
 
-/** What every route that deletes what people wrote says of itself. */
+/** Shared by every route that deletes people's texts. */
 export const deletion = {
   schema: { name: 'Deleted', of: deletedSchema },
   problems: { 503: 'The storage failed: not all of it is deleted.' },
 } as const;
 
 /**
- * Fails when the storage has failed, so that nobody believes that something is gone which is not.
- * @param act how many went; rejects when the storage has failed
+ * Answers 503 if the storage has failed, so that nobody believes that data is gone which is not.
+ * @param act returns how many rows were deleted; rejects if the storage has failed
  */
 export async function deleted(
   ports: Pick<AdminPorts, 'health'>,
   act: () => Promise<number>,
 ): Promise<Answer> {
   try {
-    return tell(deletedSchema, { deleted: await act() });
+    return answerWith(deletedSchema, { deleted: await act() });
   } catch (error) {
     const state = ports.health();
     if (state.status === 'ok') throw error;

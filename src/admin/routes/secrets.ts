@@ -1,7 +1,7 @@
 import { formatFault } from '../../config/formats.ts';
 import { faultOfSecretValue, secretCharactersMax } from '../../config/secret-value.ts';
 import type { AdminPorts } from '../admin.ts';
-import { noContent, problem, tell, type Answer } from '../http/answer.ts';
+import { noContent, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   keychainUnavailable,
   namesSchema,
@@ -33,7 +33,7 @@ const unavailable = {
 const byHand = 'It is asked for from elsewhere, or for the variable of `admin.token_env`.';
 const unknown = 'The keychain has no secret of this name from svc.';
 
-/** Where secrets stand, and what of them the keychain keeps. No answer tells a value. */
+/** Where secrets are stored, and the keychain's changes. No answer contains a value. */
 export function secretRoutes(ports: Ports): Route[] {
   return [...looks(ports), ...changes(ports)];
 }
@@ -46,7 +46,7 @@ function looks({ secrets }: Ports): Route[] {
       summary: 'The variables that the configuration in use names, and where each is set.',
       contentType,
       schema: { name: 'Secrets', of: secretsSchema },
-      answer: async () => tell(secretsSchema, await secrets.list()),
+      answer: async () => answerWith(secretsSchema, await secrets.list()),
     }),
     askRoute({
       path: '/api/v1/secrets/presence',
@@ -63,7 +63,7 @@ function looks({ secrets }: Ports): Route[] {
       answer: async (_values, { body: { names } }) => {
         const fault = faultIn(names);
         if (fault !== null) return problem(400, 'invalid_field', `Of the body, ${fault}`);
-        return tell(presenceSchema, { rows: await secrets.presence(names) });
+        return answerWith(presenceSchema, { rows: await secrets.presence(names) });
       },
     }),
   ];
@@ -112,7 +112,10 @@ function changes({ secrets }: Ports): Route[] {
   ];
 }
 
-const byOperator = (answer: Answer): Answer => ({ ...answer, told: { principal: 'operator' } });
+const byOperator = (answer: Answer): Answer => ({
+  ...answer,
+  auditDetails: { principal: 'operator' },
+});
 
 function answerOf(change: SecretChange): Answer {
   switch (change.kind) {
@@ -143,7 +146,7 @@ function answerOf(change: SecretChange): Answer {
   }
 }
 
-/** No name is repeated in the answer: it may be a secret in the wrong place. */
+/** The answer does not repeat a name, which may be a misplaced secret. */
 function faultIn(names: readonly string[]): string | null {
   if (names.length > namesMax) return `names has more than ${namesMax} entries.`;
   const at = names.findIndex((name) => formatFault('env', name) !== null);

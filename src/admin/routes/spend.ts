@@ -1,7 +1,7 @@
 import type { SpendBy } from '../../domain/spend.ts';
 import type { AdminPorts } from '../admin.ts';
 import { Fresh, FiguresView } from '../figures.ts';
-import { tell } from '../http/answer.ts';
+import { answerWith } from '../http/answer.ts';
 import { budgetsSchema, spendSchema } from '../schemas/spend.ts';
 import {
   budgetsSummary,
@@ -14,7 +14,7 @@ import { unread, readRoute, type Parameter, type Route } from './route.ts';
 import { spans } from '../../telemetry/figures/figures.ts';
 import { figuresSchema } from '../schemas/figures.ts';
 
-type Ports = Pick<AdminPorts, 'reader' | 'plan' | 'now'>;
+type Ports = Pick<AdminPorts, 'reader' | 'runningConfig' | 'now'>;
 
 const contentType = 'application/json';
 const schema = { name: 'Spend', of: spendSchema };
@@ -28,14 +28,17 @@ const days = {
   otherwise: spendDaysUsual,
 } as const satisfies Parameter;
 
-/** So long an answer stands, however many ask; but for senders, who may be forgotten meanwhile. */
+/**
+ * How long an answer is cached. Answers with senders are not, since a sender may be forgotten
+ * meanwhile.
+ */
 const freshMs = 5_000;
 
 /** What calls to models used and cost, and how full budgets are. */
-export function spendRoutes({ reader, plan, now }: Ports): Route[] {
+export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[] {
   const fresh = new Fresh<string, SpendSummary>();
-  const told = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendSummary> =>
-    fresh.told(`${by} ${of}`, freshMs, now(), () => spendSummary(reader, by, of, now()));
+  const summary = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendSummary> =>
+    fresh.summary(`${by} ${of}`, freshMs, now(), () => spendSummary(reader, by, of, now()));
   return [
     readRoute({
       path: '/api/v1/spend',
@@ -52,7 +55,8 @@ export function spendRoutes({ reader, plan, now }: Ports): Route[] {
       contentType,
       problems,
       schema,
-      answer: async (asked) => tell(spendSchema, await told(asked.by ?? 'model', asked.days)),
+      answer: async (asked) =>
+        answerWith(spendSchema, await summary(asked.by ?? 'model', asked.days)),
     }),
     readRoute({
       path: '/api/v1/spend/senders',
@@ -63,7 +67,7 @@ export function spendRoutes({ reader, plan, now }: Ports): Route[] {
       problems,
       schema,
       answer: async (asked) =>
-        tell(spendSchema, await spendSummary(reader, 'sender', asked.days, now())),
+        answerWith(spendSchema, await spendSummary(reader, 'sender', asked.days, now())),
     }),
     readRoute({
       path: '/api/v1/spend/budgets',
@@ -73,7 +77,7 @@ export function spendRoutes({ reader, plan, now }: Ports): Route[] {
       problems,
       schema: { name: 'Budgets', of: budgetsSchema },
       answer: async () =>
-        tell(budgetsSchema, await budgetsSummary(reader, plan().config.brains, now())),
+        answerWith(budgetsSchema, await budgetsSummary(reader, plan().config.brains, now())),
     }),
   ];
 }
@@ -92,6 +96,6 @@ export function figuresRoute(ports: FiguresPorts): Route {
     contentType: 'application/json',
     problems: unread,
     schema: { name: 'Figures', of: figuresSchema },
-    answer: async ({ span }) => tell(figuresSchema, await view.told(span ?? 'hour')),
+    answer: async ({ span }) => answerWith(figuresSchema, await view.summary(span ?? 'hour')),
   });
 }

@@ -1,10 +1,10 @@
-/** Conversations that an operator answers by hand: taken over, answered, given back. */
+/** Conversations that an operator takes over, answers, and gives back. */
 import { plural } from '../../domain/plural.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 import type { TakeoverResult } from '../../pipeline/takeover/takeover.ts';
 import { holdsMax, waitingMax } from '../../domain/takeover.ts';
 import type { AdminPorts, TakeoverPort } from '../admin.ts';
-import { problem, tell, type Answer } from '../http/answer.ts';
+import { problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   answeredSchema,
   heldSchema,
@@ -17,12 +17,12 @@ import {
 import { byId, conversationWith, unknown } from './conversations.ts';
 import { unread, readRoute, writeRoute, type Route } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'reader' | 'byHand'>;
+type Ports = Pick<AdminPorts, 'reader' | 'takeovers'>;
 
 const contentType = 'application/json';
-/** So many are told of at once. */
-const toldMax = 100;
-/** Longer than any platform's message; it is cut where the platform wants it. */
+/** How many takeovers a list has. */
+const rowsMax = 100;
+/** Longer than any platform's message. The channel splits it to fit. */
 const answerCharactersMax = 32_000;
 const answerBytesMax = 262_144;
 
@@ -36,11 +36,11 @@ const sentences = {
   storage_failed: 'It cannot be written down now; the log says why. Nothing was changed.',
 } as const;
 
-export function holdRoutes(ports: Ports): Route[] {
+export function takeoverRoutes(ports: Ports): Route[] {
   return [...reads(ports), ...moves(ports), answer(ports)];
 }
 
-function reads({ reader, byHand }: Ports): Route[] {
+function reads({ reader, takeovers }: Ports): Route[] {
   const shared = {
     contentType,
     principal: 'operator',
@@ -50,13 +50,13 @@ function reads({ reader, byHand }: Ports): Route[] {
     readRoute({
       ...shared,
       path: '/api/v1/holds',
-      summary: `The conversations that are held, the oldest first; at most ${toldMax}.`,
+      summary: `The conversations that are held, the oldest first; at most ${rowsMax}.`,
       problems: unread,
       schema: { name: 'Holds', of: holdsSchema },
       async answer() {
-        const all = byHand.held().slice(0, toldMax);
+        const all = takeovers.held().slice(0, rowsMax);
         const rows = await Promise.all(all.map((one) => reader.conversation(one)));
-        return tell(holdsSchema, {
+        return answerWith(holdsSchema, {
           rows: all.flatMap(({ channel, since, untilAt }, at) => {
             const { id = null, waiting = 0 } = rows[at] ?? {};
             return id === null ? [] : [{ id, channel, since, untilAt, waiting }];
@@ -72,7 +72,7 @@ function reads({ reader, byHand }: Ports): Route[] {
       schema: { name: 'Hold', of: holdSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) =>
-          tell(holdSchema, byHand.of(where) ?? { since: null, untilAt: null }),
+          answerWith(holdSchema, takeovers.of(where) ?? { since: null, untilAt: null }),
         ),
     }),
     readRoute({
@@ -84,13 +84,13 @@ function reads({ reader, byHand }: Ports): Route[] {
       schema: { name: 'WaitingMessages', of: waitingSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) =>
-          tell(waitingSchema, { rows: await byHand.waiting(where) }),
+          answerWith(waitingSchema, { rows: await takeovers.waiting(where) }),
         ),
     }),
   ];
 }
 
-function moves({ reader, byHand }: Ports): Route[] {
+function moves({ reader, takeovers }: Ports): Route[] {
   return [
     writeRoute({
       path: '/api/v1/conversations/{id}/hold',
@@ -105,7 +105,7 @@ function moves({ reader, byHand }: Ports): Route[] {
         503: sentences.storage_failed,
       },
       schema: { name: 'Held', of: heldSchema },
-      answer: ({ id }) => conversationWith(id, reader, async (where) => held(byHand, where)),
+      answer: ({ id }) => conversationWith(id, reader, async (where) => held(takeovers, where)),
     }),
     writeRoute({
       path: '/api/v1/conversations/{id}/release',
@@ -118,15 +118,15 @@ function moves({ reader, byHand }: Ports): Route[] {
       schema: { name: 'Released', of: releasedSchema },
       answer: ({ id }) =>
         conversationWith(id, reader, async (where) => {
-          const result = await byHand.giveBack(where);
-          if (result === 'done') return tell(releasedSchema, { result });
+          const result = await takeovers.giveBack(where);
+          if (result === 'done') return answerWith(releasedSchema, { result });
           return problem(result === 'not_held' ? 409 : 503, result, sentences[result]);
         }),
     }),
   ];
 }
 
-function answer({ reader, byHand }: Ports): Route {
+function answer({ reader, takeovers }: Ports): Route {
   return writeRoute({
     path: '/api/v1/conversations/{id}/answer',
     method: 'POST',
@@ -153,7 +153,7 @@ function answer({ reader, byHand }: Ports): Route {
         const fault = faultIn(text);
         if (fault !== null) return fault;
         const upTo = message ?? null;
-        const result = await byHand.answer(where, { text, upTo });
+        const result = await takeovers.answer(where, { text, upTo });
         const isUnknown =
           result.kind === 'answered_already' && !(await hasMessage(reader, where, upTo));
         if (!isUnknown) return answered(result);
@@ -162,7 +162,7 @@ function answer({ reader, byHand }: Ports): Route {
   });
 }
 
-/** Whether it is one of the conversation's messages that are kept, settled ones too. */
+/** Whether it is one of the conversation's stored messages, including settled ones. */
 async function hasMessage(
   reader: Ports['reader'],
   where: ConversationKey,
@@ -172,10 +172,10 @@ async function hasMessage(
   return origin?.channel === where.channel && origin.conversation === where.conversation;
 }
 
-async function held(byHand: TakeoverPort, where: ConversationKey): Promise<Answer> {
-  const hold = await byHand.hold(where);
+async function held(takeovers: TakeoverPort, where: ConversationKey): Promise<Answer> {
+  const hold = await takeovers.hold(where);
   if (hold === 'storage_failed') return problem(503, hold, sentences[hold]);
-  if (hold !== 'too_many') return tell(heldSchema, hold);
+  if (hold !== 'too_many') return answerWith(heldSchema, hold);
   const detail = `${plural(holdsMax, 'conversation')} are held already: give one back first.`;
   return problem(409, 'too_many_held', detail);
 }
@@ -190,7 +190,7 @@ function faultIn(text: string): Answer | null {
 function answered(result: TakeoverResult): Answer {
   if (result.kind === 'answered') {
     const { messages, hold } = result;
-    return tell(answeredSchema, { messages, untilAt: hold?.untilAt ?? null });
+    return answerWith(answeredSchema, { messages, untilAt: hold?.untilAt ?? null });
   }
   const { kind } = result;
   return problem(kind === 'storage_failed' ? 503 : 409, kind, sentences[kind]);

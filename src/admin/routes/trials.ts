@@ -8,7 +8,7 @@ import {
   validatedSchema,
 } from '../schemas/config.ts';
 import type { ServerResponse } from 'node:http';
-import { eventStreamType, problem, tell, unbuffered } from '../http/answer.ts';
+import { eventStreamType, problem, answerWith, unbuffered } from '../http/answer.ts';
 import type { Answer, Stream } from '../http/answer.ts';
 import { answerError } from '../http/respond.ts';
 import type { AdminPorts } from '../admin.ts';
@@ -48,7 +48,7 @@ const configText = {
   example,
 } as const satisfies Body;
 
-/** What an operator may ask about a configuration before it is used. */
+/** An operator's questions about a configuration before it is used. */
 export function trialRoutes(ports: Ports): Route[] {
   return [...checks(ports), trial(ports)];
 }
@@ -61,7 +61,7 @@ function checks({ trials }: Ports): Route[] {
       contentType,
       body: configText,
       schema: { name: 'Validated', of: validatedSchema },
-      answer: async (_values, { body }) => tell(validatedSchema, await trials.validate(body)),
+      answer: async (_values, { body }) => answerWith(validatedSchema, await trials.validate(body)),
     }),
     askRoute({
       path: '/api/v1/config/preflight',
@@ -72,13 +72,13 @@ function checks({ trials }: Ports): Route[] {
       schema: { name: 'Preflighted', of: preflightedSchema },
       answer: async (_values, { body, left }) => {
         const found = await trials.preflight(body, left);
-        return found === 'busy' ? busy : tell(preflightedSchema, found);
+        return found === 'busy' ? busy : answerWith(preflightedSchema, found);
       },
     }),
   ];
 }
 
-/** A trial changes nothing, but it may cost money: its use is told like the use of a write. */
+/** A trial changes nothing but may cost money, so it is logged and audited like a write. */
 function trial(ports: Ports): Route {
   return writeRoute({
     path: '/api/v1/config/try',
@@ -131,15 +131,15 @@ async function tryBrain(
     reply: answered,
     sensitivity: 'public' as const,
   }));
-  const stamp = sensitivity ?? 'public';
-  const draft = { config, brain, text, sensitivity: stamp, channel, turns };
+  const label = sensitivity ?? 'public';
+  const draft = { config, brain, text, sensitivity: label, channel, turns };
   if (wantsEvents) return tryGrowing(ports, draft, left);
   const tried = await ports.trials.tryBrain(draft, left);
   const answer = answerOf(tried);
-  return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
+  return tried.kind === 'tried' ? { ...answer, auditDetails: { brain } } : answer;
 }
 
-/** Once the brain says something the answer is a stream, and what comes of it is told there. */
+/** Once the brain is asked, the answer is a stream, and the result goes there. */
 async function tryGrowing({ trials, events }: Ports, draft: Draft, left: AbortSignal) {
   const growing = new GrowingTrial();
   const asking = trials.tryBrain(draft, left, growing.show);
@@ -151,8 +151,15 @@ async function tryGrowing({ trials, events }: Ports, draft: Draft, left: AbortSi
     (error: unknown) => growing.end(problemOf(answerError(error, events))),
   );
   const { stream: body } = growing;
-  const told = { brain: draft.brain };
-  return { status: 200, contentType: eventStreamType, headers: unbuffered, body, told, ends };
+  const auditDetails = { brain: draft.brain };
+  return {
+    status: 200,
+    contentType: eventStreamType,
+    headers: unbuffered,
+    body,
+    auditDetails,
+    ends,
+  };
 }
 
 type End =
@@ -161,17 +168,17 @@ type End =
 
 const problemOf = (answer: Answer): End => ({ kind: 'problem', answer });
 
-/** A proxy gives up a request that is silent for a minute, and a model may need one to load. */
+/** A proxy drops a request that is silent for a minute, and a model may need a minute to load. */
 const heartbeatMs = 15_000;
 
-/** Tells a trial under way. A client that left is told nothing more. */
+/** Streams a trial under way. A client that has left gets nothing more. */
 class GrowingTrial {
-  readonly #asked = Promise.withResolvers<void>();
-  /** Resolves once the brain says something, or takes long. */
-  readonly begun = this.#asked.promise;
-  readonly #heartbeat = setInterval(() => this.#goOn(), heartbeatMs).unref();
+  readonly #beginning = Promise.withResolvers<void>();
+  /** Resolves once the brain is asked, or when that takes long. */
+  readonly begun = this.#beginning.promise;
+  readonly #heartbeat = setInterval(() => this.#sendHeartbeat(), heartbeatMs).unref();
   #response: ServerResponse | null = null;
-  /** Events from before there was a response. */
+  /** Events from before the response. */
   #waiting = '';
   #shown = '';
   #isOver = false;
@@ -184,35 +191,35 @@ class GrowingTrial {
   };
 
   readonly show = (whole: string): void => {
-    this.#asked.resolve();
-    // Half a character waits for its other half, and a text that became shorter may grow again.
+    this.#beginning.resolve();
+    // Half a character waits for its other half. A text that got shorter may grow again.
     const text = whole.replace(/\p{Surrogate}$/u, '');
     if (this.#shown.startsWith(text)) return;
     const goesOn = text.startsWith(this.#shown);
     const more = goesOn ? text.slice(this.#shown.length) : text;
     this.#shown = text;
-    this.#tell({ kind: goesOn ? 'more' : 'anew', text: more });
+    this.#send({ kind: goesOn ? 'more' : 'anew', text: more });
   };
 
-  /** Nothing more is waited for. */
+  /** Ends the heartbeats. */
   rest(): void {
     clearInterval(this.#heartbeat);
   }
 
   end(end: End): void {
-    if (end.kind === 'tried') this.#tell({ kind: 'result', result: end.result });
-    else this.#tell({ kind: 'problem', problem: JSON.parse(String(end.answer.body)) });
+    if (end.kind === 'tried') this.#send({ kind: 'result', result: end.result });
+    else this.#send({ kind: 'problem', problem: JSON.parse(String(end.answer.body)) });
     this.#isOver = true;
     this.#response?.end();
   }
 
-  /** A comment is no event. */
-  #goOn(): void {
-    this.#asked.resolve();
+  /** Sends a comment, which is no event. */
+  #sendHeartbeat(): void {
+    this.#beginning.resolve();
     if (this.#response?.destroyed === false) this.#response.write(':\n\n');
   }
 
-  #tell(event: TrialEvent): void {
+  #send(event: TrialEvent): void {
     const data = JSON.stringify(only(trialEventSchema, event));
     const text = `event: ${event.kind}\ndata: ${data}\n\n`;
     if (this.#response === null) this.#waiting += text;
@@ -223,7 +230,7 @@ class GrowingTrial {
 function answerOf(tried: Tried): Answer {
   switch (tried.kind) {
     case 'tried':
-      return tell(tryResultSchema, tried.result);
+      return answerWith(tryResultSchema, tried.result);
     case 'config_invalid': {
       const detail = 'The configuration has problems; nothing was asked.';
       return withProblems(tried.kind, detail, tried.problems);

@@ -1,4 +1,4 @@
-/** What goes between a page and the application around the service: `ApplicationView`, sign-in. */
+/** Schemas of the application's routes: `ApplicationView` and sign-in. */
 import { boolean, maybeText, object, text } from './schema.ts';
 
 export const applicationSchema = object({ shell: boolean, page: maybeText });

@@ -1,4 +1,6 @@
-/** What the API tells of calls that wait for a person's yes; held to src/domain/approval.ts. */
+/**
+ * Schemas of calls that wait for approval; the compiler compares them with src/domain/approval.ts.
+ */
 import { approvalStates, type ApprovalId } from '../../domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import { toolOutcomes } from '../../domain/tool-use.ts';
@@ -27,8 +29,8 @@ export const approvalsSchema = pageOf(
 );
 
 /**
- * `code`: what an approver writes behind /approve or /refuse; null: it does not wait any more.
- * `decidedBy`: `operator`, or a messenger's type, `:` and the person's id on it.
+ * `code`: the text that an approver writes after /approve or /refuse; null: the call does not wait
+ * any more. `decidedBy`: `operator`, or a messenger's type, `:` and the person's id on it.
  */
 export const approvalTextSchema = object({
   ...shared,

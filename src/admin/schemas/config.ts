@@ -20,7 +20,7 @@ import { apologies } from '../../domain/decision.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { failureSummary, traceSchema } from './story.ts';
 
-/** What the API takes and tells of secrets; each is held to its type in secret-control.ts. */
+/** Schemas of secrets; the compiler compares each with its type in secret-control.ts. */
 const presence = {
   name: text,
   source: oneOf(...secretSources, 'missing'),
@@ -53,7 +53,7 @@ export const configProblemSchema = object({
 
 const problems = list(configProblemSchema);
 
-/** The text as it is in use; `file` null: the text is in no file. */
+/** The text in use; `file` null: the text is in no file. */
 export const configSchema = object({
   revision: text,
   text,
@@ -62,7 +62,7 @@ export const configSchema = object({
   usedAt: integer,
 });
 
-/** What the file holds, in use or not; `why` says why it has no text that could be read. */
+/** The text in the file, in use or not; `why` says why there is no readable text. */
 export const configOnDiskSchema = object({
   revision: text,
   readable: boolean,
@@ -83,7 +83,7 @@ export const configHistorySchema = object({
 
 export const configKeptSchema = object({ revision: text, savedAt: integer, text });
 
-/** Schemas of `ConfigRefused`: the codes that say more than the usual. */
+/** Schemas of `ConfigRefused`, for codes with more fields than usual. */
 export const refusedSchemas = {
   conflict: { name: 'RevisionConflict', of: problemAnd('revision_conflict', { revision: text }) },
   changed: { name: 'FileChanged', of: problemAnd('file_changed', { revision: text }) },
@@ -100,7 +100,7 @@ export const refusedSchemas = {
   restart: { name: 'RestartRequired', of: problemAnd('restart_required', { fields: list(text) }) },
 } as const;
 
-/** What the questions about configurations take and tell; each is held to its type. */
+/** Schemas of the questions about configurations; the compiler compares each with its type. */
 const trialsProblems = list(configProblemSchema);
 
 export const validatedSchema = object({ valid: boolean, problems: trialsProblems });

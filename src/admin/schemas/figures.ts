@@ -1,4 +1,4 @@
-/** What the API tells of figures over time; held to its type in ../figures.ts. */
+/** Schemas of figures over time; the compiler compares them with the type in ../figures.ts. */
 import { spans } from '../../telemetry/figures/figures.ts';
 import { boolean, integer, list, maybeInteger, object, oneOf, text } from './schema.ts';
 

@@ -1,4 +1,6 @@
-/** What the API tells of a messenger's gate; each is held to its type in src/domain/gate.ts. */
+/**
+ * Schemas of a messenger's gate; the compiler compares each with its type in src/domain/gate.ts.
+ */
 import { turnedAwayReasons } from '../../domain/gate.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { integer, list, maybeText, object, oneOf, text, type IdText } from './schema.ts';

@@ -17,7 +17,7 @@ const failed = {
   whose: oneOf('sender', 'operator', 'provider', 'us'),
   status: maybeInteger,
 };
-/** Of `LiveEvent` and `Dropped` in domain/live-event.ts. */
+/** The schema of `LiveEvent` and `Dropped` in domain/live-event.ts. */
 export const liveEventSchema = kinds(
   liveEvent('message_accepted', { channel, id: message, duplicate: boolean }),
   liveEvent('message_refused', { channel, code: text }),
@@ -63,12 +63,12 @@ export const liveEventKinds: readonly LiveEventKind[] = liveEventSchema.oneOf.ma
 );
 
 /**
- * What a frame is told as: the fields that the schema names, and nothing else that it may happen to
- * carry; no instance where there is none to tell from others.
+ * The event with the fields of the schema and nothing else that it may contain. It has no
+ * `instance` if there is only one.
  */
 export function toldOf(one: LiveEvent | Dropped): unknown {
-  const { instance, ...told } = only(liveEventSchema, one) as LiveEvent | Dropped;
-  return instance === null ? told : { ...told, instance };
+  const { instance, ...fields } = only(liveEventSchema, one) as LiveEvent | Dropped;
+  return instance === null ? fields : { ...fields, instance };
 }
 
 function liveEvent<const Kind extends string, const P extends Readonly<Record<string, Schema>>>(

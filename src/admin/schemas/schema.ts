@@ -1,7 +1,7 @@
 /**
- * JSON Schemas (2020-12) of what the API answers. `Described` reads a schema back as the type of
- * what it describes, so that the compiler keeps each schema and its TypeScript type equal. The
- * service tells by `only`; its caller takes by `read`.
+ * JSON Schemas (2020-12) of the API's answers. `Described` turns a schema into the type of its
+ * values, so the compiler keeps each schema and its TypeScript type equal. The service writes with
+ * `only`; its client reads with `read`.
  */
 import { isObject } from '../../lib/json.ts';
 declare const brand: unique symbol;
@@ -29,7 +29,7 @@ export type Described<S> = S extends { readonly oneOf: readonly (infer Kind)[] }
         ? Shapes<S>[Type]
         : never;
 
-/** By the schema's type. */
+/** The value type by the schema's type. */
 interface Shapes<S> {
   readonly string: S extends { readonly [brand]: infer Id } ? Id : string;
   readonly integer: number;
@@ -56,7 +56,7 @@ export const maybeNumber = { type: ['number', 'null'] } as const;
 export const boolean = { type: 'boolean' } as const;
 export const maybeBoolean = { type: ['boolean', 'null'] } as const;
 
-/** A text that has a type of its own inside: `text as IdText<MessageId>`. */
+/** A text with a TypeScript type of its own: `text as IdText<MessageId>`. */
 export type IdText<Id> = { readonly type: 'string'; readonly [brand]: Id };
 
 export function oneOf<const Values extends readonly string[]>(...values: Values) {
@@ -67,14 +67,14 @@ export function list<const Item extends Schema>(items: Item) {
   return { type: 'array', items } as const;
 }
 
-/** Every property is there, always; later versions may add others. */
+/** Every property is always there; later versions may add others. */
 export function object<const Properties extends Readonly<Record<string, Schema>>>(
   properties: Properties,
 ) {
   return { type: 'object', required: Object.keys(properties), properties } as const;
 }
 
-/** Like `object`, for what is asked; an optional property may be left out, then it is null. */
+/** Like `object`, for requests: an optional property may be left out, and is null then. */
 export function objectWith<
   const Required extends Readonly<Record<string, Schema>>,
   const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,
@@ -83,7 +83,7 @@ export function objectWith<
   return { type: 'object', required: Object.keys(required), properties } as const;
 }
 
-/** Like `objectWith`, of a type that may lack those properties: they are told as null then. */
+/** Like `objectWith`, for a type that may lack those properties: they are written as null. */
 export function objectMay<
   const Required extends Readonly<Record<string, Schema>>,
   const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,
@@ -92,7 +92,7 @@ export function objectMay<
   return schema as typeof schema & { readonly [absent]: Optional };
 }
 
-/** Values by names that nobody knows beforehand. */
+/** Values by names that are not known beforehand. */
 export function map<const Value extends Schema>(values: Value) {
   return { type: 'object', additionalProperties: values } as const;
 }
@@ -121,10 +121,7 @@ export function kinds<const Kinds extends readonly Schema[]>(...schemas: Kinds) 
   return { oneOf: schemas } as const;
 }
 
-/**
- * A copy with what the schema describes and nothing else, so that no field that a type happens to
- * carry along leaves the process.
- */
+/** Copies only the parts that the schema describes, so that no other field leaves the process. */
 export function only(schema: Schema, value: unknown): unknown {
   if ('oneOf' in schema) {
     const kind = schema.oneOf.find((one) => isOfKind(one, value));
@@ -146,14 +143,14 @@ function isOfKind(schema: Schema, value: unknown): boolean {
   return kind.enum?.includes((value as { readonly kind?: string }).kind ?? null) ?? false;
 }
 
-/** What came is not what the schema describes; `message` names the place. */
+/** The value does not match the schema; `message` names the place. */
 export class Misshapen extends Error {
   override readonly name = 'Misshapen';
 }
 
 /**
- * What came over the wire, held to the schema; fields that it does not name are left out.
- * @throws Misshapen where it is something else
+ * Checks a received value against the schema, and leaves out fields that it does not name.
+ * @throws Misshapen if it does not match
  */
 export function read<const S>(schema: S & Schema, value: unknown): Described<S> {
   return readAny(schema, value) as Described<S>;
@@ -208,7 +205,7 @@ function readPlain(type: string, value: unknown, at: string): unknown {
 
 type PlainType = { readonly fits: (value: unknown) => boolean; readonly wanted: string };
 
-/** By the schema's type. */
+/** The JavaScript type by the schema's type. */
 const plainTypes: Readonly<Record<string, PlainType>> = {
   string: { fits: (value) => typeof value === 'string', wanted: 'a text' },
   integer: { fits: Number.isSafeInteger, wanted: 'a whole number' },

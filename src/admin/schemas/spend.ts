@@ -1,4 +1,7 @@
-/** What the API tells of spend; held to its types in ../spend.ts and src/domain/spend.ts. */
+/**
+ * Schemas of spend; the compiler compares them with the types in ../spend.ts and
+ * src/domain/spend.ts.
+ */
 import type { ChannelKey } from '../../domain/ids.ts';
 import { spendKeys } from '../../domain/spend.ts';
 import { budgetLimits } from '../spend.ts';

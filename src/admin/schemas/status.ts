@@ -2,7 +2,6 @@ import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channels/registry.ts';
 import { mcpServerStates, mcpToolStates } from '../../domain/tool-use.ts';
 import { storageBackends } from '../../domain/remedy.ts';
-import { instanceStates } from '../admin.ts';
 import {
   boolean,
   integer,
@@ -24,7 +23,7 @@ import type { ModelName } from '../../domain/ids.ts';
 
 export const modelNameSchema = object({ model: text });
 
-/** Of `ModelProbe` in model-probes.ts. */
+/** The schema of `ModelProbe` in model-probes.ts. */
 export const modelProbeSchema = object({
   model: text as IdText<ModelName>,
   address: text,
@@ -33,7 +32,7 @@ export const modelProbeSchema = object({
   others: list(text),
 });
 
-/** Of the types in admin/call-status.ts and admin/model-probes.ts. */
+/** Parts of the schemas for the types in model-probes.ts. */
 const probeStatusFailureKind = oneOf(...failureKinds);
 const span = object({ answers: integer, failures: integer });
 const window = object({ oneMinute: span, fiveMinutes: span });
@@ -115,6 +114,14 @@ const channels = list(
   ),
 );
 
+/**
+ * `starting`: the instance has sent no report yet. `late`: its last report is more than five
+ * seconds old, because it hangs or is cut off from the server. Its numbers are then those of
+ * `toldAt`. `stopping`: it ends.
+ */
+const instanceStates = ['starting', 'up', 'failing', 'stopping', 'late'] as const;
+export type InstanceState = (typeof instanceStates)[number];
+
 const instances = list(
   object({
     id: integer,
@@ -169,7 +176,7 @@ const throughput = maybe(
   }),
 );
 
-/** Of `DeliveryStatus` in deliveries.ts. */
+/** The schema of `DeliveryStatus` in deliveries.ts. */
 const tries = object({ tried: integer, failed: integer });
 const deliveries = list(
   object({
@@ -237,7 +244,7 @@ const statusFields = {
   warningsLeftOut: integer,
 };
 
-/** Of `Status` in admin.ts. */
+/** The schema of `Status` in admin.ts. */
 export const statusSchema = objectWith(statusFields, {
   answering: maybe(answering),
   application: maybeBoolean,
@@ -254,12 +261,12 @@ export const statusSchema = objectWith(statusFields, {
 export const channelsSchema = object({ rows: channels });
 export const brainsSchema = object({ rows: brains });
 
-/** Of `RouteStatus` in admin.ts. */
+/** The schema of `RouteStatus` in admin.ts. */
 export const routesSchema = object({
   rows: list(object({ channel: channelType, brain: text, running: boolean })),
 });
 
-/** Of `ConfigNames` in admin.ts. */
+/** The schema of `ConfigNames` in admin.ts. */
 export const configNamesSchema = object({
   revision: text,
   usedAt: integer,
@@ -271,7 +278,7 @@ export const configNamesSchema = object({
   secrets: list(text),
 });
 
-/** What `/healthz` answers. */
+/** The answer of `/healthz`. */
 export const healthSchema = object({
   status: oneOf('ok', 'failing'),
   version: text,
@@ -290,7 +297,7 @@ export const problemSchema = object({
   detail: text,
 });
 
-/** A problem with members of its own, told apart by its code. */
+/** A problem with further members, told apart by its code. */
 export function problemAnd<
   const Code extends string,
   const Members extends Readonly<Record<string, Schema>>,

@@ -1,4 +1,6 @@
-/** What the API tells of the ledger; each is held to its type in src/domain/story.ts. */
+/**
+ * Schemas of messages and stories; the compiler compares each with its type in src/domain/story.ts.
+ */
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
 import {
@@ -179,7 +181,7 @@ const toolUse = {
 const toolUseText = { ...toolUse, conversation, arguments: maybeText, told: maybeText } as const;
 
 const sender = object({ id: text, name: maybeText });
-/** Left out by what is older than it. */
+/** An older svc leaves it out. */
 const conversationId = { conversationId: maybeText } as const;
 
 export const storyTextSchema = objectWith(
@@ -273,7 +275,7 @@ export const notesSchema = object({
 export const toolUsesSchema = pageOf(object(toolUse));
 export const toolUseTextSchema = object(toolUseText);
 
-/** What the API lists of the ledger; each is held to its type in src/domain. */
+/** Schemas of the ledger's lists; the compiler compares each with its type in src/domain. */
 const recordsChannel = text as IdText<ChannelKey>;
 
 export const messagesSchema = pageOf(
@@ -306,7 +308,7 @@ export const deliveriesSchema = pageOf(
   }),
 );
 
-/** Of `DeferredGroup` in src/domain. */
+/** The schema of `DeferredGroup` in src/domain. */
 export const deferredGroupsSchema = object({
   rows: list(
     object({
@@ -343,7 +345,7 @@ export const auditSchema = pageOf(
   }),
 );
 
-/** What the API finds; held to its types in src/domain/search.ts. */
+/** Schemas of search; the compiler compares them with the types in src/domain/search.ts. */
 const found = {
   kind: oneOf(...foundKinds),
   id: maybeText,

@@ -1,16 +1,16 @@
-/** What the API tells of conversations that an operator answers by hand. */
+/** Schemas of conversations that an operator has taken over. */
 import type { ChannelKey } from '../../domain/ids.ts';
 import { integer, list, maybe, maybeInteger, maybeText } from './schema.ts';
 import { object, objectWith, text, type IdText } from './schema.ts';
 
 const channel = text as IdText<ChannelKey>;
 
-/** Times in milliseconds since 1970; `waiting`: messages and replies that are not settled. */
+/** Times in milliseconds since 1970; `waiting`: unsettled messages and replies. */
 export const holdsSchema = object({
   rows: list(object({ id: text, channel, since: integer, untilAt: integer, waiting: integer })),
 });
 
-/** Both null: it is not held. */
+/** Both null: the conversation is not taken over. */
 export const holdSchema = object({ since: maybeInteger, untilAt: maybeInteger });
 
 export const heldSchema = object({ since: integer, untilAt: integer });
@@ -27,10 +27,10 @@ export const waitingSchema = object({
   ),
 });
 
-/** `message`: the last of those that it answers; left out or null: the oldest that waits. */
+/** `message`: the last message that the text answers; left out or null: the oldest one waiting. */
 export const writtenSchema = objectWith({ text }, { message: maybeText });
 
-/** The messages that are done with; `untilAt` null: the hold has ended meanwhile. */
+/** `messages` were answered; `untilAt` null: the takeover has ended meanwhile. */
 export const answeredSchema = object({ messages: list(text), untilAt: maybeInteger });
 
 export const releasedSchema = object({ result: text });

@@ -1,4 +1,4 @@
-/** What this process changes in a ledger that it holds is an audit row, as over the API. */
+/** Writes an audit row for each change that a command makes in a ledger, as the admin API does. */
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
@@ -6,14 +6,14 @@ import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { DeadLetterMove, Ledger } from '../../ledger/ledger.ts';
 
-/** What changes the ledger at a person's word. */
+/** The changes of the ledger that a person may ask for. */
 export type LedgerWrites = Pick<Ledger, 'replay' | 'forget' | 'clearNotes'> &
   Pick<Ledger['deferred'], 'tryNow'> & {
-    /** @param reason for the audit; null: none was said */
+    /** @param reason for the audit; null: the person gave none */
     discard(id: string, reason: string | null): Promise<DeadLetterMove>;
   };
 
-/** As the admin API answers them. */
+/** The status that the admin API would answer. */
 const statuses: Readonly<Record<DeadLetterMove, number>> = {
   done: 200,
   not_found: 404,
@@ -61,7 +61,7 @@ const admissionStatuses: Readonly<Record<Admission['kind'], number>> = {
   storage_failed: 503,
 };
 
-/** The same for the admission of people. */
+/** The same for admitting and removing people. */
 export function auditedAdmissions(
   ledger: Ledger,
   admissions: Admissions,
@@ -98,7 +98,7 @@ function statusOf(which: WhichDeferred, result: TriedNow): number {
 
 type Note = (row: Omit<AuditRow, 'at'>) => Promise<boolean>;
 
-/** @returns what adds a row; it says whether there is one */
+/** @returns a function that adds an audit row, and says whether the ledger has one */
 export function noter(ledger: Ledger, now: () => number): Note {
   return (row) => ledger.recordWrite({ at: now(), ...row });
 }

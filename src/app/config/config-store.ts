@@ -1,8 +1,8 @@
 /**
- * Where the configuration in use is kept, and by which steps another takes its place there: a file
- * with its history (file-store.ts), or the database of several instances (database-store.ts).
- * What a configuration is to this process (its check, its plan) is the installer's, so that there
- * is one place where one goes into use.
+ * Where the configuration in use is stored, and the steps that replace it there. Stores: a file
+ * with its history (file-store.ts), or the database of several instances (database-store.ts). The
+ * installer checks a configuration and makes its running configuration. So there is one place where
+ * a configuration comes into use.
  */
 import type { OwnAddresses } from '../../config/own-addresses.ts';
 import type { WarningStatus } from '../../admin/admin.ts';
@@ -20,35 +20,38 @@ import type { Inspection } from '../../config/inspect.ts';
 import type { Events } from '../../domain/event.ts';
 import type { AskedBy, ConfigSnapshot, NextConfig } from './prepare.ts';
 
-/** `apply` and `reload` are called one after the other, and never beside an `inTurn`. */
+/** `apply` and `reload` run one after the other, and never during an `inTurn`. */
 export interface ConfigStore extends AsyncDisposable {
   readonly place: ConfigInUse['place'];
-  /** Absolute; null: what is in use stands in no file. */
+  /** The absolute path; null: the configuration in use is in no file. */
   readonly file: string | null;
-  /** Of what is wrong now with the place, or with others who take from it. */
+  /** Current problems of the store, or of other instances that share it. */
   readonly warnings: readonly WarningStatus[];
   onDisk(): Promise<ConfigOnDisk>;
   apply(asked: ConfigAsked): Promise<Applied>;
-  /** Takes what the file of this machine holds. */
+  /** Uses the configuration in this machine's file. */
   reload(): Promise<Applied>;
   history(): Promise<readonly ConfigRow[] | HistoryFault>;
-  /** A text that is not in use, or is. */
+  /** Returns the text of a revision, in use or not. */
   kept(revision: string): Promise<ConfigKept | HistoryFault | null>;
 }
 
-/** What brings a configuration into use in this process. */
+/** Brings a configuration into use in this process. */
 export interface Installer {
   used(): ConfigSnapshot;
   /** Milliseconds since 1970. */
   usedAt(): number;
   readonly events: Events;
-  /** Aborted: no new configuration is taken. */
+  /** Once aborted, no new configuration comes into use. */
   readonly stop: AbortSignal;
   prepare(inspection: Inspection, by: AskedBy): Promise<NextConfig | ConfigRefused>;
-  /** Opens what it needs beside what is in use, and holds up every other until it is over. */
+  /**
+   * Opens a configuration beside the one in use. No other can open until this one is used or
+   * dropped.
+   */
   open(next: NextConfig): Promise<OpenedConfig | ConfigRefused>;
   use(next: NextConfig): Promise<Applied>;
-  /** Waits until nothing else is under way; nothing else begins before it has ended. */
+  /** Waits until no other turn runs. No other turn begins before this one has ended. */
   inTurn<T>(act: () => Promise<T>): Promise<T>;
 }
 
@@ -58,13 +61,13 @@ export type OpenedConfig = {
   drop(): Promise<void>;
 };
 
-/** Where the configuration of this process came from. */
+/** The file that the configuration of this process came from. */
 export type ConfigSource = {
-  /** Absolute. */
+  /** The absolute path. */
   readonly file: string;
-  /** Where this process listens instead of where a configuration says; left out: nowhere. */
+  /** Overrides of the configured listen addresses; left out: none. */
   readonly addresses?: OwnAddresses | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The file is to be read again whenever the given function is called. */
+  /** Takes a function to call when the file must be read again. */
   readonly onReload: (reload: () => void) => void;
 };

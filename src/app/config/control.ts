@@ -1,9 +1,9 @@
 /**
- * Takes configurations into use while svc runs: from the admin API, from the history, from the
- * file when a signal asks for it, from another instance. One at a time, each by the same steps:
- * check → compare with what needs a restart → secrets → skills → Plan → Host; where it is kept, and
- * when it is written there, is its home's. Whatever fails leaves the plan in use as it is, and
- * says why.
+ * Brings new configurations into use while svc runs: from the admin API, the history, another
+ * instance, or the file after a signal. One at a time, each by the same steps: check → compare with
+ * the fields that need a restart → secrets → skills → running configuration → runtime. The config
+ * store decides where and when to save it. After any failure the previous configuration stays in
+ * use, and the refusal says why.
  */
 import type { WarningStatus } from '../../admin/admin.ts';
 import type {
@@ -35,20 +35,20 @@ import { unheededChanges } from '../../config/own-addresses.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 
 export type ControlDeps = {
-  /** Where the configuration came from; null: from no file. */
+  /** The file that the configuration came from; null: none. */
   readonly source: ConfigSource | null;
-  /** null: it is kept in the file, and for this process alone. */
+  /** null: the configuration is stored in the file, for this process alone. */
   readonly shared: SharedDeps | null;
-  readonly host: Runtime;
+  readonly runtime: Runtime;
   readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
   readonly lookup: ServiceSecrets;
   readonly log: Log;
-  /** Aborted: no new configuration is taken. */
+  /** Once aborted, no new configuration comes into use. */
   readonly stop: AbortSignal;
-  /** false: an operator is known without the token of the admin block. */
+  /** false: svc recognises an operator without the token of the admin block. */
   readonly tokenWanted: boolean;
-  /** Of each plan that is in use from now on, the first one aside. */
+  /** Called with each new running configuration, except the first. */
   readonly onUsed: (runningConfig: RunningConfig) => void;
 };
 
@@ -59,10 +59,10 @@ export class Control implements ConfigControl {
   #used: ConfigSnapshot;
   #usedAt: number;
   #reloadWaits = false;
-  /** Why the file was not taken into use when a signal asked for it. */
-  #notApplied: ConfigRefused | null = null;
+  /** Why the file was refused after a signal. */
+  #reloadRefusal: ConfigRefused | null = null;
 
-  /** @param first what the plan in use was made of */
+  /** @param first the snapshot that the running configuration was made from */
   constructor(options: ControlDeps, first: ConfigSnapshot) {
     this.#options = options;
     this.#used = first;
@@ -73,7 +73,7 @@ export class Control implements ConfigControl {
       shared === null
         ? new FileConfigStore(installer, source)
         : new DatabaseConfigStore(installer, shared);
-    source?.onReload(() => void this.#heed());
+    source?.onReload(() => void this.#reload());
   }
 
   get used(): ConfigSnapshot {
@@ -82,8 +82,8 @@ export class Control implements ConfigControl {
 
   get warnings(): readonly WarningStatus[] {
     const others = [...this.#configStore.warnings, ...this.#used.warnings];
-    if (this.#notApplied === null) return others;
-    const message = `The configuration file is not in use: ${this.#notApplied.detail}`;
+    if (this.#reloadRefusal === null) return others;
+    const message = `The configuration file is not in use: ${this.#reloadRefusal.detail}`;
     const remedy = 'Mend the file and send svc a SIGHUP, or apply one by the admin API.';
     return [{ code: 'config_not_applied', path: '', message, remedy }, ...others];
   }
@@ -101,21 +101,21 @@ export class Control implements ConfigControl {
   apply(asked: ConfigAsked): Promise<Applied> {
     return this.#turns.do(async () => {
       const applied = this.#isStopping ?? (await this.#configStore.apply(asked));
-      this.#tell('operator', applied);
+      this.#report('operator', applied);
       return applied;
     });
   }
 
-  /** Takes the file as it is when the turn comes: one waiting reload is enough for all. */
-  async #heed(): Promise<void> {
+  /** Reads the file when its turn comes, so one waiting reload is enough for all. */
+  async #reload(): Promise<void> {
     if (this.#reloadWaits) return;
     this.#reloadWaits = true;
     try {
       await this.#turns.do(async () => {
         this.#reloadWaits = false;
         const applied = this.#isStopping ?? (await this.#configStore.reload());
-        this.#notApplied = applied.kind === 'refused' ? applied : null;
-        this.#tell('signal', applied);
+        this.#reloadRefusal = applied.kind === 'refused' ? applied : null;
+        this.#report('signal', applied);
       });
     } catch (error) {
       this.#options.deps.events.faulted({ where: 'reading the configuration again', error });
@@ -130,7 +130,7 @@ export class Control implements ConfigControl {
     return this.#configStore.kept(revision);
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no change is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#configStore[Symbol.asyncDispose]();
     await this.#turns.do(async () => {});
@@ -159,10 +159,10 @@ export class Control implements ConfigControl {
   }
 
   async #open(next: NextConfig): Promise<OpenedConfig | ConfigRefused> {
-    const { host, deps } = this.#options;
+    const { runtime, deps } = this.#options;
     if (this.#isStopping !== null) return this.#isStopping;
     try {
-      const opened = await host.open(next.plan);
+      const opened = await runtime.open(next.runningConfig);
       if (opened.kind === 'problem') return rolledBack(opened.message);
       return { kind: 'opened', use: () => this.#use(next, opened), drop: () => opened.drop() };
     } catch (error) {
@@ -171,36 +171,40 @@ export class Control implements ConfigControl {
     }
   }
 
-  #use({ plan: runningConfig, snapshot, found }: NextConfig, opened: OpenedRunningConfig): Applied {
-    const { host, deps, lookup, onUsed } = this.#options;
+  #use({ runningConfig, snapshot, found }: NextConfig, opened: OpenedRunningConfig): Applied {
+    const { runtime, deps, lookup, onUsed } = this.#options;
     try {
       const problem = opened.use();
       if (problem !== null) return rolledBack(problem.message);
     } catch (error) {
       deps.events.faulted({ where: 'taking a configuration into use', error });
-      if (host.plan !== runningConfig) return rolledBack('Something went wrong in svc itself.');
+      if (runtime.runningConfig !== runningConfig)
+        return rolledBack('Something went wrong in svc itself.');
     }
     const before = this.#used;
     this.#used = snapshot;
     lookup.hold(found);
     this.#usedAt = deps.now();
-    this.#notApplied = null;
+    this.#reloadRefusal = null;
     onUsed(runningConfig);
     const changes = describeChanges(before, snapshot, deps.events);
     const { revision, warnings } = snapshot;
     return { kind: 'applied', revision, usedAt: this.#usedAt, changes, warnings };
   }
 
-  #tell(by: 'operator' | 'signal', applied: Applied): void {
+  #report(by: 'operator' | 'signal', applied: Applied): void {
     const { events } = this.#options.deps;
     if (applied.kind === 'applied') events.configTried({ by, result: 'applied', detail: null });
     else events.configTried({ by, result: applied.code, detail: applied.detail });
   }
 }
 
-// What is told of a configuration that has come into use in the place of another.
+// How the change to another configuration is reported.
 
-/** Tells the log what is new to warn of. @returns what has changed, for who asked for it */
+/**
+ * Logs the new warnings.
+ * @returns the changes, for the person who asked for them
+ */
 function describeChanges(
   before: ConfigSnapshot,
   after: ConfigSnapshot,
@@ -217,9 +221,9 @@ function describeChanges(
   return [...sentencesOf(changes), ...unheeded];
 }
 
-/** Warnings that the configuration before had as well were told with that one. */
+/** Leaves out the warnings that the previous configuration had too. */
 function newWarnings(before: ConfigSnapshot, after: ConfigSnapshot): readonly Warning[] {
   const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
-  const told = new Set(before.warnings.map(keyOf));
-  return after.warnings.filter((warning) => !told.has(keyOf(warning)));
+  const known = new Set(before.warnings.map(keyOf));
+  return after.warnings.filter((warning) => !known.has(keyOf(warning)));
 }

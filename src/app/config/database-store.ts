@@ -1,7 +1,7 @@
 /**
- * The configuration in the database of several instances: each takes from there what is in use, and
- * a new one comes into use at all of them, or at none. No file is written; that of this machine is
- * where a start begins, and what a signal proposes.
+ * Stores the configuration in the database of several instances. All of them use the one from
+ * there. A new one comes into use at all instances or at none. svc writes no file here. The file of
+ * this machine serves the start, and a signal proposes its text.
  */
 import { hostname } from 'node:os';
 import type { WarningStatus } from '../../admin/admin.ts';
@@ -42,25 +42,25 @@ import {
 export type SharedDeps = OwnPlace & {
   readonly configs: SharedConfigs;
   readonly peers: Pick<Peers, 'instances' | 'on' | 'tell'>;
-  /** The number of the one that this process has in use. */
+  /** The number of the configuration that this process uses. */
   readonly n: number;
   readonly version: string;
   readonly steady: () => SteadyTime;
-  /** What is in use cannot be taken here: this process is to end. */
+  /** Called when this process cannot use the shared configuration and must end. */
   readonly onBehind: (why: string) => void;
 };
 
-/** For so long the answer waits until all have it in use. */
-const allMs = 5_000;
-/** For so long one waits for the end of what others propose. */
+/** How long an answer waits until all instances use the new configuration. */
+const allUseMs = 5_000;
+/** How long to wait for the end of another instance's proposal. */
 const othersMs = 25_000;
 const triesMax = 5;
 
-type Asked = {
+type ConfigRequest = {
   readonly by: 'operator' | 'signal';
   readonly inspect: () => Promise<Inspection>;
   readonly mayAskWith: AskedBy['mayAskWith'];
-  /** The revision that it is to replace; null: whichever is in use. */
+  /** The revision to replace; null: the one in use, whichever it is. */
   readonly revision: string | null;
 };
 
@@ -72,20 +72,28 @@ export class DatabaseConfigStore implements ConfigStore {
   readonly #own: OwnFile;
   readonly #configWatcher: ConfigWatcher;
   readonly #watchTimer: WatchTimer;
-  #left: Promise<void> | null = null;
+  #leaving: Promise<void> | null = null;
 
   constructor(installer: Installer, deps: SharedDeps) {
     const { configs, peers, n, steady, onBehind } = deps;
     this.#installer = installer;
     this.#deps = deps;
     this.#own = new OwnFile(deps);
-    const tell = (): void => this.#watchTimer.tell();
+    const notify = (): void => this.#watchTimer.notify();
     const own = this.#own;
-    this.#configWatcher = new ConfigWatcher({ installer, own, configs, steady, n, tell, onBehind });
+    this.#configWatcher = new ConfigWatcher({
+      installer,
+      own,
+      configs,
+      steady,
+      n,
+      notify,
+      onBehind,
+    });
     this.#watchTimer = new WatchTimer({
       peers,
       inTurn: (act) => installer.inTurn(act),
-      look: () => this.#look(),
+      update: () => this.#update(),
       isWaiting: () => this.#configWatcher.isHolding || this.#configWatcher.isStuck,
     });
     installer.stop.addEventListener('abort', () => void this.#leave(), { once: true });
@@ -128,10 +136,10 @@ export class DatabaseConfigStore implements ConfigStore {
     await this.#leave();
   }
 
-  async #take(asked: Asked): Promise<Applied> {
+  async #take(inspection: ConfigRequest): Promise<Applied> {
     try {
       for (let tries = 0; tries < triesMax; tries++) {
-        const taken = await this.#try(asked);
+        const taken = await this.#try(inspection);
         if (taken !== 'busy') return taken;
       }
       return notSaved('Others propose a configuration again and again; ask again in a moment.');
@@ -141,19 +149,19 @@ export class DatabaseConfigStore implements ConfigStore {
     }
   }
 
-  async #try({ by, inspect, mayAskWith, revision }: Asked): Promise<Applied | 'busy'> {
-    const unsettled = await this.#settled();
+  async #try({ by, inspect, mayAskWith, revision }: ConfigRequest): Promise<Applied | 'busy'> {
+    const unsettled = await this.#untilSettled();
     if (unsettled !== null) return unsettled;
     const used = this.#installer.used();
     if (revision !== null && revision !== used.revision) return revisionConflict(used.revision);
-    const asked = await inspect();
-    const heldBack = this.#own.heldBack(asked);
-    const next = await this.#installer.prepare(withStorageOf(used, asked), {
+    const inspection = await inspect();
+    const heldBack = this.#own.heldBack(inspection);
+    const next = await this.#installer.prepare(withStorageOf(used, inspection), {
       mayAskWith,
       heldBack,
     });
     if (next.kind === 'refused') return this.#named(next);
-    // What this machine has beside it (skills, folders) may be another by now.
+    // Skills and folders on this machine may have changed, though the text has not.
     if (next.snapshot.revision === used.revision) return this.#installer.use(next);
     const opened = await this.#installer.open(next);
     if (opened.kind === 'refused') return this.#named(opened);
@@ -161,14 +169,14 @@ export class DatabaseConfigStore implements ConfigStore {
   }
 
   async #propose(
-    by: Asked['by'],
+    by: ConfigRequest['by'],
     { snapshot: { text, revision } }: NextConfig,
     opened: OpenedConfig,
   ): Promise<Applied | 'busy'> {
     let end: ProposedEnd;
     const pause = (): Promise<void> => this.#watchTimer.pause();
-    const tell = (): void => this.#watchTimer.tell();
-    const proposing = { ...this.#deps, stop: this.#installer.stop, tell, pause };
+    const notify = (): void => this.#watchTimer.notify();
+    const proposing = { ...this.#deps, stop: this.#installer.stop, notify, pause };
     try {
       end = await propose(this.#configWatcher.n, { text, revision, by }, proposing);
     } catch (error) {
@@ -176,14 +184,14 @@ export class DatabaseConfigStore implements ConfigStore {
       throw error;
     }
     if (end.kind === 'used') return this.#use(opened, end.n);
-    if (end.kind === 'unknown') this.#configWatcher.hold(end.n, opened);
+    if (end.kind === 'unknown') this.#configWatcher.holdOpen(end.n, opened);
     else await opened.drop();
     switch (end.kind) {
       case 'busy':
       case 'moved':
         return 'busy';
       case 'refused':
-        this.#watchTimer.tell();
+        this.#watchTimer.notify();
         return refusedByInstances(end.refusals);
       case 'closed':
         if (this.#installer.stop.aborted) return rolledBack(stopping);
@@ -198,24 +206,24 @@ export class DatabaseConfigStore implements ConfigStore {
     }
   }
 
-  /** It is in use in the database, and so everywhere within seconds. */
+  /** Uses a configuration that the database has accepted. Every instance uses it within seconds. */
   async #use(opened: OpenedConfig, n: number): Promise<Applied> {
     const applied = opened.use();
-    this.#watchTimer.tell();
+    this.#watchTimer.notify();
     if (applied.kind === 'refused') return applied;
-    await this.#configWatcher.took(n).catch(ignoreAway);
+    await this.#configWatcher.tookIntoUse(n).catch(ignoreAway);
     const behind = await this.#untilAllUse();
     return { ...applied, warnings: [...applied.warnings, ...behind] };
   }
 
-  /** @returns a warning for each that has not got it yet */
+  /** @returns a warning for each instance that does not use it yet */
   async #untilAllUse(): Promise<readonly ConfigProblem[]> {
     const { configs, steady } = this.#deps;
     const began = steady();
     for (;;) {
       const seen = await configs.look(null).catch(ignoreAway);
       if (seen === undefined || seen.behind.length === 0) return [];
-      if (steady() - began >= allMs || this.#installer.stop.aborted) {
+      if (steady() - began >= allUseMs || this.#installer.stop.aborted) {
         return seen.behind.map((instance) => {
           const message = `${describeInstance(instance)} has not taken it yet`;
           const remedy = 'It takes it within seconds, or ends; see its log.';
@@ -226,13 +234,16 @@ export class DatabaseConfigStore implements ConfigStore {
     }
   }
 
-  /** Nobody proposes anything, and what is in use is in use here. @returns null: it is so */
-  async #settled(): Promise<ConfigRefused | null> {
+  /**
+   * Waits until no proposal is open and the shared configuration is in use here.
+   * @returns null: it is so
+   */
+  async #untilSettled(): Promise<ConfigRefused | null> {
     const { steady } = this.#deps;
     const began = steady();
     for (;;) {
       if (this.#installer.stop.aborted) return rolledBack(stopping);
-      const seen = await this.#configWatcher.look();
+      const seen = await this.#configWatcher.update();
       const isSettled = seen.open === null && seen.current === this.#configWatcher.n;
       if (isSettled && !this.#configWatcher.isHolding) return null;
       if (steady() - began > othersMs) {
@@ -249,23 +260,25 @@ export class DatabaseConfigStore implements ConfigStore {
     return withName(refused, { id: configs.instance, host: hostname(), version });
   }
 
-  async #look(): Promise<void> {
+  async #update(): Promise<void> {
     try {
-      await this.#configWatcher.look();
+      await this.#configWatcher.update();
     } catch (error) {
-      // That the server is away, or this process counts as dead, the storage tells.
+      // The storage reports an absent server, or that this process counts as dead.
       if (error instanceof ConfigsFailed) return;
       this.#installer.events.faulted({ where: 'looking at the shared configuration', error });
     }
   }
 
-  /** From then on this instance is not asked any more, and looks no more. */
+  /**
+   * Stops looking at the shared configuration, and tells the others not to wait for this instance.
+   */
   #leave(): Promise<void> {
     this.#watchTimer.close();
-    this.#left ??= this.#installer.inTurn(async () => {
+    this.#leaving ??= this.#installer.inTurn(async () => {
       await this.#configWatcher.leave().catch(ignoreAway);
     });
-    return this.#left;
+    return this.#leaving;
   }
 }
 
@@ -278,41 +291,42 @@ function faultOf(error: unknown): HistoryFault {
   throw error;
 }
 
-/** Brings a configuration before all instances, and waits for what comes of it. */
+/** What a proposal to all instances needs. */
 type Proposing = {
   readonly configs: SharedConfigs;
   readonly steady: () => SteadyTime;
-  /** Aborted: it is given up. */
+  /** Once aborted, the proposal is withdrawn. */
   readonly stop: AbortSignal;
-  /** Has the others look at once. */
-  readonly tell: () => void;
-  /** Resolves a moment later, or when somebody has told. */
+  /** Makes the other instances look at once. */
+  readonly notify: () => void;
+  /** Resolves after a moment, or earlier when an instance has news. */
   readonly pause: () => Promise<void>;
 };
 
-/** `unknown`: the server stopped answering, and the proposal may come into use yet. */
+/** `unknown`: the server stopped answering, and the proposal may still come into use. */
 type ProposedEnd =
   | ProposalEnd
   | { readonly kind: 'busy' }
   | { readonly kind: 'moved' }
   | { readonly kind: 'unknown'; readonly n: number };
 
-/** Without a server for so long whoever waits is told. */
+/** After so long without a server, the caller gets an answer. */
 const awayMs = 20_000;
 
 /**
- * @param base the number of the one that it is to follow
- * @throws ConfigsFailed where nothing was proposed
+ * Proposes a configuration and waits for the result.
+ * @param base the number of the configuration that it replaces
+ * @throws ConfigsFailed if nothing was proposed
  */
 async function propose(
   base: number,
   written: Parameters<SharedConfigs['propose']>[1],
-  { configs, steady, stop, tell, pause }: Proposing,
+  { configs, steady, stop, notify, pause }: Proposing,
 ): Promise<ProposedEnd> {
   const proposed = await configs.propose(base, written);
   if (proposed.kind !== 'proposed') return proposed;
   const { n } = proposed;
-  tell();
+  notify();
   let answeredAt = steady();
   for (;;) {
     try {

@@ -1,8 +1,8 @@
-/** What lies where the configuration file should: the text in use, another one, or none. */
+/** What is at the path of the configuration file: a text, none, or an unreadable file. */
 import { stat } from 'node:fs/promises';
 import { readConfigText, revisionOf } from '../../config/inspect.ts';
 
-/** Without a text, `revision` is that of an empty text; `why` is a part of a sentence. */
+/** Without a text, `revision` is that of an empty text. `why` is a part of a sentence. */
 export type Disk =
   | {
       readonly kind: 'text';

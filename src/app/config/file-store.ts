@@ -1,6 +1,6 @@
 /**
- * The configuration in a file, for one process. A new text is taken into use by: check → history →
- * file → use. Whatever fails leaves the file as it was.
+ * Stores the configuration in a file, for one process. Steps for a new text: check → history → file
+ * → use. Any failure leaves the file as it was.
  */
 import type {
   Applied,
@@ -22,9 +22,9 @@ import { replaceFile } from './saved-file.ts';
 export class FileConfigStore implements ConfigStore {
   readonly warnings = [];
   readonly #installer: Installer;
-  /** null: from no file, and so it stays. */
+  /** null: the configuration came from no file, and is never saved. */
   readonly #source: ConfigSource | null;
-  /** null: the time of the file is the one to use. */
+  /** null: the time of the file counts. */
   #savedAt: number | null = null;
 
   constructor(installer: Installer, source: ConfigSource | null) {
@@ -98,7 +98,7 @@ export class FileConfigStore implements ConfigStore {
     const by = { mayAskWith: () => true, heldBack: heldBackByFile(true) };
     const next = await this.#installer.prepare(inspection, by);
     if (next.kind === 'refused') {
-      // The text in use stands nowhere else on the disk.
+      // The text in use is nowhere else on the disk.
       const { revision, text } = this.#installer.used();
       const isOther = revisionOf(inspection.text) !== revision;
       if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
@@ -109,7 +109,7 @@ export class FileConfigStore implements ConfigStore {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** The file holds the next text; where that is another one, the text in use is kept. */
+  /** Uses the text that is already in the file. Stores a different previous text in the history. */
   async #useAsItLies(file: string, next: NextConfig): Promise<Applied> {
     const { revision, text } = this.#installer.used();
     const isOther = next.snapshot.revision !== revision;
@@ -121,7 +121,10 @@ export class FileConfigStore implements ConfigStore {
     return applied;
   }
 
-  /** Keeps the texts in use and on the disk, then replaces the file. Null: it is replaced. */
+  /**
+   * Stores the texts in use and on the disk in the history, then replaces the file.
+   * @returns null: it is replaced
+   */
   async #save(file: string, { snapshot }: NextConfig, disk: Disk): Promise<ConfigRefused | null> {
     const { text, revision } = this.#installer.used();
     try {
@@ -142,7 +145,9 @@ export class FileConfigStore implements ConfigStore {
     return saved.kind === 'changed' ? fileChanged(file, found) : notSaved(saved.message);
   }
 
-  /** The file holds the next text; where that is not taken into use, the one before goes back. */
+  /**
+   * Uses the text that was just saved. If it is refused, the previous text goes back into the file.
+   */
   async #useSaved(file: string, next: NextConfig, disk: Disk): Promise<Applied> {
     const { revision } = this.#installer.used();
     const { text } = disk.kind === 'text' ? disk : this.#installer.used();
@@ -163,7 +168,9 @@ export class FileConfigStore implements ConfigStore {
     return applied;
   }
 
-  /** When the text in use was saved: its file's time; where the file differs, that of its use. */
+  /**
+   * When the text in use was saved: the file's time, or the time of its use if the file differs.
+   */
   async #savedWhen(): Promise<number> {
     if (this.#savedAt !== null) return this.#savedAt;
     const disk = this.#source === null ? null : await readDisk(this.#source.file);
@@ -171,7 +178,7 @@ export class FileConfigStore implements ConfigStore {
     return isThere ? disk.savedAt : this.#installer.usedAt();
   }
 
-  /** A failure that does no harm to what was asked for is told in the log. */
+  /** Logs a failure that does not matter for the caller. */
   async #try(act: Promise<void>): Promise<void> {
     await act.catch((error: unknown) => {
       const message = `What was before is not kept: ${historyFault(error, this.file ?? '')}`;

@@ -1,6 +1,6 @@
 /**
- * The texts that a configuration file had before: one file each in `<file>.history`, named by when
- * the text was saved and by its revision. The newest ten are kept, each revision once.
+ * The earlier texts of a configuration file: one file each in `<file>.history`, named by the time
+ * of saving and the revision. Keeps the newest ten, each revision once.
  */
 import { readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const named = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)-([0-9a-f]{12})\.jso
 
 type Entry = { readonly name: string; readonly revision: string; readonly savedAt: number };
 
-/** The folder is beside what a link leads to: the right to write is needed there anyway. */
+/** The folder is beside the file that a link leads to, since svc needs to write there anyway. */
 export async function historyFolder(file: string): Promise<string> {
   return `${await realpath(file).catch(() => file)}.history`;
 }
@@ -41,7 +41,10 @@ function noneIfMissing(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-/** Newest first. @throws what the system says */
+/**
+ * Newest first.
+ * @throws errors of the file system
+ */
 export async function listKept(file: string): Promise<readonly KeptConfig[]> {
   const folder = await historyFolder(file);
   const rows: KeptConfig[] = [];
@@ -52,7 +55,10 @@ export async function listKept(file: string): Promise<readonly KeptConfig[]> {
   return rows;
 }
 
-/** null: the text is not kept, or is no longer what its name says. @throws what the system says */
+/**
+ * Reads an earlier text; null: it is not stored, or its content does not match its name.
+ * @throws errors of the file system
+ */
 export async function readKept(
   file: string,
   revision: string,
@@ -65,7 +71,10 @@ export async function readKept(
   return { text: read.text, savedAt: entry.savedAt };
 }
 
-/** Resolves when the text is safe on the disk. @throws what the system says */
+/**
+ * Resolves when the text is safe on the disk.
+ * @throws errors of the file system
+ */
 export async function keep(file: string, text: string, savedAt: number): Promise<void> {
   const folder = await historyFolder(file);
   await makeFolder(folder, 0o700);
@@ -79,7 +88,7 @@ export async function keep(file: string, text: string, savedAt: number): Promise
   await drop(folder, (entry) => entry.revision === revision && entry.name !== name);
 }
 
-/** @param used the revision in use (again), which is no earlier one */
+/** @param used the revision in use (again), which is not an earlier one */
 export async function pruneKept(file: string, used: string): Promise<void> {
   await forgetKept(file, used);
   await drop(await historyFolder(file), (_entry, at) => at >= keptMax);
@@ -94,7 +103,7 @@ async function drop(folder: string, isOver: (entry: Entry, at: number) => boolea
   for (const { name } of over) await rm(join(folder, name), { force: true });
 }
 
-/** What is in the way of the history of a file, and what to do. */
+/** Explains what prevents the history of a file, and what to do. */
 export function historyFault(error: unknown, file: string): string {
   const { code = 'unknown error' } = error as NodeJS.ErrnoException;
   const folder = `${file}.history`;

@@ -1,4 +1,4 @@
-/** Looking at models: what people are told of one, and what its provider's health says then. */
+/** Probing models: the result that a person sees, and what the provider's health says then. */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { createEvents } from '../../telemetry/events.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { createLog } from '../../lib/log.ts';
 import type { ModelCheck } from '../../brains/models/model.ts';
-import type { PlannedModel } from '../running-config.ts';
+import type { RoutedModel } from '../running-config.ts';
 import { createModelProbes, ModelWatch } from './model-warnings.ts';
 
 const there: ModelCheck = { kind: 'reached', hasModel: true, runs: 'here', others: [] };
@@ -33,8 +33,8 @@ function start() {
   return { deps, health, called };
 }
 
-/** @param check is asked at each look */
-function planned(modelId: string, check: () => ModelCheck, more = {}): PlannedModel {
+/** @param check gives the result of each probe */
+function planned(modelId: string, check: () => ModelCheck, more = {}): RoutedModel {
   const model = {
     name: `${provider}/${modelId}` as ModelName,
     provider,
@@ -45,7 +45,7 @@ function planned(modelId: string, check: () => ModelCheck, more = {}): PlannedMo
     ...more,
   };
   const config = { baseUrl: 'http://127.0.0.1:11434', apiKeyEnv: 'KEY' };
-  return { brain: 'main', sensitivity: 'private', config, model } as unknown as PlannedModel;
+  return { brain: 'main', sensitivity: 'private', config, model } as unknown as RoutedModel;
 }
 
 test('a look says why a model will not answer, and what is there instead', async () => {
@@ -53,9 +53,9 @@ test('a look says why a model will not answer, and what is there instead', async
   let check: ModelCheck = away;
   const looks = createModelProbes(() => [planned('a', () => check)], deps);
   const look = async () => {
-    const looked = await looks.look(`${provider}/a`);
+    const looked = await looks.probe(`${provider}/a`);
     assert.ok(looked.kind === 'looked');
-    const { failure: why, others, address, keyEnv } = looked.look;
+    const { failure: why, others, address, keyEnv } = looked.probe;
     assert.deepEqual([address, keyEnv], ['http://127.0.0.1:11434', 'KEY']);
     return [why?.kind ?? null, others];
   };
@@ -76,12 +76,12 @@ test('a look takes back only what looks can see, and of its own model', async ()
   const { deps, health, called } = start();
   const looks = createModelProbes(() => ['a', 'b'].map((id) => planned(id, () => there)), deps);
   called('a', 'timeout');
-  await looks.look(`${provider}/a`);
+  await looks.probe(`${provider}/a`);
   assert.partialDeepStrictEqual(health(), { state: 'degraded', reason: 'timeout' });
   called('a', 'not_found');
-  await looks.look(`${provider}/b`);
+  await looks.probe(`${provider}/b`);
   assert.partialDeepStrictEqual(health(), { state: 'failing', reason: 'not_found' });
-  await looks.look(`${provider}/a`);
+  await looks.probe(`${provider}/a`);
   assert.deepEqual(health(), { state: 'unknown' });
 });
 
@@ -89,7 +89,7 @@ test('a provider of which one model answers and another is not there does not fa
   const { deps, health, called } = start();
   const looks = createModelProbes(() => [planned('a', () => lacking)], deps);
   called('b', 'answer');
-  await looks.look(`${provider}/a`);
+  await looks.probe(`${provider}/a`);
   assert.partialDeepStrictEqual(health(), { state: 'degraded', reason: 'not_found' });
 });
 
@@ -101,13 +101,13 @@ test('what no brain may ask is looked at by nobody, and no more than four at onc
     planned('far', () => assert.fail('it was looked at'), { locality: 'cloud' }),
   ];
   const looks = createModelProbes(() => models, deps);
-  assert.deepEqual(await looks.look(`${provider}/far`), { kind: 'none' });
-  assert.deepEqual(await looks.look('none'), { kind: 'none' });
-  const four = Array.from({ length: 4 }, () => looks.look(`${provider}/a`));
-  assert.deepEqual(await looks.look(`${provider}/a`), { kind: 'busy' });
+  assert.deepEqual(await looks.probe(`${provider}/far`), { kind: 'none' });
+  assert.deepEqual(await looks.probe('none'), { kind: 'none' });
+  const four = Array.from({ length: 4 }, () => looks.probe(`${provider}/a`));
+  assert.deepEqual(await looks.probe(`${provider}/a`), { kind: 'busy' });
   resolve(there);
   assert.ok((await Promise.all(four)).every(({ kind }) => kind === 'looked'));
-  assert.equal((await looks.look(`${provider}/a`)).kind, 'looked');
+  assert.equal((await looks.probe(`${provider}/a`)).kind, 'looked');
 });
 
 test('what is away at the start is told before anybody asks it, and once it comes', async () => {
@@ -158,9 +158,9 @@ test('a look that lists nothing takes back that nobody was reached, and no more'
   const check: ModelCheck = { kind: 'reached', hasModel: null, runs: 'here', others: [] };
   const looks = createModelProbes(() => [planned('a', () => check)], deps);
   for (let call = 0; call < 3; call++) called('a', 'not_found');
-  await looks.look(`${provider}/a`);
+  await looks.probe(`${provider}/a`);
   assert.equal(health().state, 'failing', 'its calls found no such model');
   for (let call = 0; call < 3; call++) called('a', 'connect_failed');
-  await looks.look(`${provider}/a`);
+  await looks.probe(`${provider}/a`);
   assert.equal(health().state, 'unknown');
 });

@@ -1,31 +1,31 @@
 /**
- * Tells the operator of models of local runtimes that will not answer as things are: the runtime
- * does not run or has no such model, or that of a private brain is elsewhere, or hands the model on
- * to a vendor. What it sees stands in the health of providers until a call shows another; while all
- * that it may ask is away, it looks again, so that it is told when that is there.
+ * Warns the operator about models of local runtimes that will not answer. Causes: the runtime does
+ * not run, or lacks the model; a private brain's model is on another machine, or the runtime
+ * forwards it to a vendor. The result counts in the providers' health until a call shows another.
+ * While all models of a provider are away, it probes again, so that a return is noticed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Found } from '../../domain/event.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
 import { later } from '../../lib/clock.ts';
-import type { PlannedModel } from '../running-config.ts';
+import type { RoutedModel } from '../running-config.ts';
 import type { ServiceDeps } from '../service.ts';
 import type { ModelProbe, ModelProbes } from '../../admin/model-probes.ts';
 import { failure, type FailureKind } from '../../domain/failure.ts';
 import type { ModelCheck } from '../../brains/models/model.ts';
 
-/** How long a runtime has to answer. */
-const lookMs = 5_000;
-/** A runtime that is away is looked for this often. */
-const lookAgainMs = 30_000;
+/** How long a runtime may take to answer. */
+const probeMs = 5_000;
+/** How long to wait before probing a runtime again. */
+const probeAgainMs = 30_000;
 
 type Deps = Pick<ServiceDeps, 'events' | 'steady'>;
 
 /**
- * Asks the runtimes in the background, for the warnings and the health of providers alone. What a
- * runtime said before is known already, and a private request waits by itself for what is not
- * known. No answer is no evidence of where a model runs.
+ * Probes the runtimes in the background, for warnings and the health of providers. Models remember
+ * earlier results, and a private request waits by itself for a missing one. No answer says nothing
+ * about where a model runs.
  */
 export class ModelWatch {
   readonly #deps: Deps;
@@ -34,14 +34,14 @@ export class ModelWatch {
   #replaced = new AbortController();
 
   /** @param over aborts when the service ends */
-  constructor(deps: Deps, over: AbortSignal, againMs = lookAgainMs) {
+  constructor(deps: Deps, over: AbortSignal, againMs = probeAgainMs) {
     this.#deps = deps;
     this.#over = over;
     this.#againMs = againMs;
   }
 
-  /** These are in use now, and those before no more. */
-  use(models: readonly PlannedModel[]): void {
+  /** Watches these models from now on, in place of the previous ones. */
+  use(models: readonly RoutedModel[]): void {
     this.#replaced.abort();
     this.#replaced = new AbortController();
     const over = AbortSignal.any([this.#over, this.#replaced.signal]);
@@ -52,37 +52,37 @@ export class ModelWatch {
 }
 
 async function watch(
-  models: readonly PlannedModel[],
+  models: readonly RoutedModel[],
   deps: Deps,
   over: AbortSignal,
   againMs: number,
 ): Promise<void> {
-  const told = new Set<string>();
-  const asked = models.filter(
+  const warned = new Set<string>();
+  const watched = models.filter(
     ({ sensitivity, model }) =>
       model.mayForward && (sensitivity === 'public' || model.locality === 'local'),
   );
   while (!over.aborted) {
-    const seen = await Promise.all(asked.map((one) => look(one, told, deps)));
-    if (over.aborted || tellHealth(seen, deps)) return;
-    // It rejects when the signal aborts.
+    const results = await Promise.all(watched.map((one) => probeAndWarn(one, warned, deps)));
+    if (over.aborted || reportHealth(results, deps)) return;
+    // `pause` rejects when the signal aborts.
     await pause(againMs, null, { signal: over, ref: false }).catch(() => {});
   }
 }
 
-type Seen = {
+type ProbeResult = {
   readonly model: ModelName;
   readonly provider: string;
   readonly found: Found;
 };
 
 /**
- * A provider is well while any of its models is there: others may answer in the place of one.
- * @returns whether all of them are well
+ * A provider is well while any of its models is there, since others may answer instead.
+ * @returns whether all providers are well
  */
-function tellHealth(seen: readonly Seen[], { events }: Deps): boolean {
+function reportHealth(results: readonly ProbeResult[], { events }: Deps): boolean {
   let isWell = true;
-  for (const ofOne of Map.groupBy(seen, ({ provider }) => provider).values()) {
+  for (const ofOne of Map.groupBy(results, ({ provider }) => provider).values()) {
     const there = ofOne.filter(({ found }) => found === 'there' || found === 'reached');
     for (const one of there.length > 0 ? there : ofOne) events.modelLooked(one);
     isWell &&= there.length > 0;
@@ -90,17 +90,17 @@ function tellHealth(seen: readonly Seen[], { events }: Deps): boolean {
   return isWell;
 }
 
-async function look(
-  { brain, sensitivity, config, model }: PlannedModel,
-  told: Set<string>,
+async function probeAndWarn(
+  { brain, sensitivity, config, model }: RoutedModel,
+  warned: Set<string>,
   { events, steady }: Deps,
-): Promise<Seen> {
-  const found = await model.check(sensitivity, later(steady(), lookMs));
-  const why = foundBy(found, sensitivity === 'private');
-  const seen = {
+): Promise<ProbeResult> {
+  const found = await model.check(sensitivity, later(steady(), probeMs));
+  const why = failureOf(found, sensitivity === 'private');
+  const result = {
     model: model.name,
     provider: model.provider,
-    found: why ?? thereBy(found),
+    found: why ?? successOf(found),
   } as const;
   if (found.kind === 'failed' && found.failure.kind === 'far_address') {
     events.warned({
@@ -110,7 +110,7 @@ async function look(
         'on this machine nor in a private network, so it is not asked. Write the base_url of a ' +
         'runtime that is.',
     });
-    return seen;
+    return result;
   }
   if (found.kind === 'reached' && found.runs === 'elsewhere' && sensitivity === 'private') {
     events.warned({
@@ -123,37 +123,39 @@ async function look(
   }
   const kind = found.kind === 'failed' ? found.failure.kind : 'not_found';
   const remedy = remedyForModel(kind, model.name);
-  if ((found.kind === 'reached' && found.hasModel !== false) || remedy === null) return seen;
+  if ((found.kind === 'reached' && found.hasModel !== false) || remedy === null) return result;
   const message = `${model.name} will not answer yet. ${remedy}`;
   const key = `${config.baseUrl} ${message}`;
-  if (!told.has(key)) events.warned({ code: 'model_not_ready', message });
-  told.add(key);
-  return seen;
+  if (!warned.has(key)) events.warned({ code: 'model_not_ready', message });
+  warned.add(key);
+  return result;
 }
 
-// Looks at models of the configuration in use, for people who ask: whether each is there. Nothing
-// of anyone is sent. What a look shows of a provider stands in its health from then on.
+// Probes a model of the configuration in use when a person asks. It sends no one's content. The
+// result counts in the provider's health.
 
-/** How long a provider has to answer. */
-const modelProbesLookMs = 5_000;
+/** How long a provider may take to answer. */
+const providerProbeMs = 5_000;
 const atOnceMax = 4;
 
 type ModelProbesDeps = Pick<ServiceDeps, 'events' | 'steady'>;
 
-/** @param models of the plan in use; those that the shield drops are never looked at */
+/**
+ * @param models of the running configuration; a model that the privacy filter drops is never probed
+ */
 export function createModelProbes(
-  models: () => readonly PlannedModel[],
+  models: () => readonly RoutedModel[],
   deps: ModelProbesDeps,
 ): ModelProbes {
   let underWay = 0;
   return {
-    async look(name) {
+    async probe(name) {
       const planned = models().find((one) => one.model.name === name && mayAsk(one));
       if (planned === undefined) return { kind: 'none' };
       if (underWay >= atOnceMax) return { kind: 'busy' };
       underWay++;
       try {
-        return { kind: 'looked', look: await lookAt(planned, deps) };
+        return { kind: 'looked', probe: await probeModel(planned, deps) };
       } finally {
         underWay--;
       }
@@ -161,17 +163,17 @@ export function createModelProbes(
   };
 }
 
-const mayAsk = ({ sensitivity, model }: PlannedModel): boolean =>
+const mayAsk = ({ sensitivity, model }: RoutedModel): boolean =>
   sensitivity === 'public' || model.locality === 'local';
 
-async function lookAt(
-  { sensitivity, config, model }: PlannedModel,
+async function probeModel(
+  { sensitivity, config, model }: RoutedModel,
   { events, steady }: ModelProbesDeps,
 ): Promise<ModelProbe> {
-  const check = await model.check(sensitivity, later(steady(), modelProbesLookMs));
-  const found = foundBy(check, sensitivity === 'private');
+  const check = await model.check(sensitivity, later(steady(), providerProbeMs));
+  const found = failureOf(check, sensitivity === 'private');
   const { name, provider } = model;
-  events.modelLooked({ model: name, provider, found: found ?? thereBy(check) });
+  events.modelLooked({ model: name, provider, found: found ?? successOf(check) });
   const failed = found === null ? null : failure(found);
   return {
     model: name,
@@ -182,14 +184,14 @@ async function lookAt(
   };
 }
 
-/** @returns null: nothing speaks against its answering */
-function foundBy(check: ModelCheck, isPrivate: boolean): FailureKind | null {
+/** @returns null: nothing prevents an answer */
+function failureOf(check: ModelCheck, isPrivate: boolean): FailureKind | null {
   if (check.kind === 'failed') return check.failure.kind;
   if (isPrivate && check.runs === 'elsewhere') return 'left_machine';
   return check.hasModel === false ? 'not_found' : null;
 }
 
-/** Of a look that nothing speaks against. */
-function thereBy(check: ModelCheck): 'there' | 'reached' {
+/** The probe result if nothing prevents an answer. */
+function successOf(check: ModelCheck): 'there' | 'reached' {
   return check.kind === 'reached' && check.hasModel === null ? 'reached' : 'there';
 }

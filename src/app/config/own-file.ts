@@ -1,7 +1,7 @@
 /**
- * The file of this machine, where the configuration in use lies in a database. What needs a person
- * at the machine comes from it alone, whatever the database says: where the database is, folders
- * of agents that lie elsewhere, and programs that svc starts.
+ * The file of this machine, if the configuration in use is in a database. Some fields need a person
+ * at the machine and always come from this file: the place of the database, folders of agents
+ * outside the configuration's folder, and programs that svc starts.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigRefused } from '../../admin/config-control.ts';
@@ -14,17 +14,17 @@ import type { NextText } from './prepare.ts';
 import { notInOwnFile, ofEachFile, restartOfAllRequired } from './refusals.ts';
 
 export type OwnPlace = {
-  /** Absolute: relative paths of a configuration are taken from its folder. */
+  /** The absolute path. Relative paths of a configuration start at its folder. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where this process listens instead of where a configuration says; left out: nowhere. */
+  /** Overrides of the configured listen addresses; left out: none. */
   readonly addresses?: OwnAddresses | undefined;
 };
 
 export class OwnFile {
   readonly path: string;
   readonly #place: OwnPlace;
-  /** As it could be used the last time. */
+  /** The last valid configuration in the file. */
   #config: Pick<Config, 'brains'> = { brains: [] };
 
   constructor({ file, env, addresses }: OwnPlace) {
@@ -32,7 +32,7 @@ export class OwnFile {
     this.#place = { file, env, addresses };
   }
 
-  /** What lies there now. */
+  /** Reads and checks the file now. */
   async read(): Promise<Inspection> {
     const { file, env, addresses } = this.#place;
     const inspection = await inspectConfig(file, env, 'file', addresses);
@@ -41,7 +41,7 @@ export class OwnFile {
     return inspection;
   }
 
-  /** Checks a text as if it lay there. */
+  /** Checks a text as if it were in the file. */
   inspect(text: string): Promise<Inspection> {
     const { file, env, addresses } = this.#place;
     return inspectText(text, file, env, false, addresses);
@@ -53,10 +53,10 @@ export class OwnFile {
     return fieldsByHand(config, this.#config, folder);
   }
 
-  /** @param asked as it was written, by whom a person asks here; null: another instance proposes */
-  heldBack(asked: Inspection | null): AskedBy['heldBack'] {
+  /** @param askedHere the text as a person wrote it here; null: another instance proposes */
+  heldBack(askedHere: Inspection | null): AskedBy['heldBack'] {
     return async (used, next) => {
-      const refused = refusalOfFields(used, next, asked);
+      const refused = refusalOfFields(used, next, askedHere);
       if (refused !== null) return refused;
       const elsewhere = await this.fieldsUnknown(next.config, next.folder);
       return elsewhere.length > 0 ? notInOwnFile(elsewhere, this.path) : null;
@@ -67,7 +67,7 @@ export class OwnFile {
 function refusalOfFields(
   used: ConfigSnapshot,
   { text, config }: NextText,
-  asked: Inspection | null,
+  askedHere: Inspection | null,
 ): ConfigRefused | null {
   const changed = fieldsOfTheProcess(used, { text, storage: used.storage });
   const fields = changed.filter((path) => !isByFlag(path, config));
@@ -75,14 +75,14 @@ function refusalOfFields(
   const others = fields.filter((field) => !isOfStorage(field));
   if (others.length > 0) return restartOfAllRequired(others);
   const ofStorage = fields.filter(isOfStorage);
-  // What an instance proposes was asked for there; here it means nothing.
-  if (ofStorage.length === 0 || asked === null) return null;
-  const { validation } = asked;
+  // Another instance has checked the storage of its own proposal. Here it means nothing.
+  if (ofStorage.length === 0 || askedHere === null) return null;
+  const { validation } = askedHere;
   const written = validation.kind === 'valid' ? validation.config.storage : null;
   return isDeepStrictEqual(written, used.config.storage) ? null : ofEachFile(ofStorage);
 }
 
-/** @param own whose storage it gets */
+/** @param own whose storage the result gets */
 export function withStorageOf(
   own: Pick<ConfigSnapshot, 'config' | 'storage'>,
   inspection: Inspection,

@@ -1,4 +1,4 @@
-/** From the text of a configuration to a plan that could be used; nothing is changed on the way. */
+/** Makes a running configuration from a text, and changes nothing on the way. */
 import type { ConfigRefused } from '../../admin/config-control.ts';
 import { fieldsByHand } from '../../config/file-only.ts';
 import type { Config, ConfigProblem } from '../../config/config.ts';
@@ -19,7 +19,7 @@ import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { invalid, onlyByHand, restartRequired, rolledBack } from './refusals.ts';
 import { secretMissing, stopping, wouldLockOut } from './refusals.ts';
 
-/** What a plan was made of. */
+/** What a running configuration was made from. */
 export type ConfigSnapshot = {
   readonly text: string;
   readonly revision: string;
@@ -33,13 +33,13 @@ export type Warning = ConfigProblem;
 export type NextConfig = {
   readonly kind: 'next';
   readonly snapshot: ConfigSnapshot;
-  readonly plan: RunningConfig;
-  /** What it runs on. */
+  readonly runningConfig: RunningConfig;
+  /** The secrets that it runs with. */
   readonly found: FoundSecrets;
 };
 
 export type PrepareDeps = AskedBy & {
-  /** It holds the secrets of the configuration in use. */
+  /** The lookup, which holds the secrets of the configuration in use. */
   readonly lookup: SecretLookup;
   readonly log: Log;
   readonly deps: ServiceDeps;
@@ -47,14 +47,14 @@ export type PrepareDeps = AskedBy & {
   /** The configuration in use. */
   readonly used: ConfigSnapshot;
   readonly stop: AbortSignal;
-  /** false: an operator is known without the token of the admin block. */
+  /** false: svc recognises an operator without the token of the admin block. */
   readonly tokenWanted: boolean;
 };
 
-/** Who wants it to be used, and what may not come that way. */
+/** What the source of a new configuration may ask for. */
 export type AskedBy = {
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
-  /** Why it cannot come into use so, while svc runs; null: it can. */
+  /** Why it cannot come into use while svc runs; null: it can. */
   readonly heldBack: (used: ConfigSnapshot, next: NextText) => Promise<ConfigRefused | null>;
 };
 
@@ -62,7 +62,10 @@ export type NextText = Pick<Inspection, 'text' | 'storage' | 'folder'> & {
   readonly config: Config;
 };
 
-/** @param byHand the file holds the text: whoever may write there may name folders and programs */
+/**
+ * @param byHand whether the text is in the file; who can write the file may name folders and
+ *   programs
+ */
 export function heldBackByFile(byHand: boolean): AskedBy['heldBack'] {
   return async (used, next) => {
     const fields = fieldsOfTheProcess(used, next).filter((path) => !isByFlag(path, next.config));
@@ -93,20 +96,25 @@ export async function prepareConfig(
   const skills = await readSkills(config.brains);
   if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
   const runningConfig = createRunningConfig(text, config, secrets, deps, skills.texts);
-  const unseen = await warnOfPrivateTurns(config, reader);
-  const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
+  const privateWarnings = await warnOfPrivateTurns(config, reader);
+  const all = [
+    ...problems,
+    ...warnings,
+    ...skills.warnings.map(warningOfSkill),
+    ...privateWarnings,
+  ];
   const snapshot = { text, revision: revisionOf(text), config, storage, warnings: all };
-  return { kind: 'next', snapshot, plan: runningConfig, found };
+  return { kind: 'next', snapshot, runningConfig, found };
 }
 
 type Written = Pick<ConfigSnapshot, 'text' | 'storage'>;
 
-/** Fields that differ and cannot change while svc runs, by the schema's `lifetime`. */
+/** Changed fields that need a restart, by the schema's `lifetime`. */
 export function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
   return restartFields(resolved(before), resolved(after));
 }
 
-/** The document with its storage path as what it leads to: two ways to write one are the same. */
+/** The document with its storage path resolved, so that two spellings of one path are equal. */
 function resolved({ text, storage }: Written): Json | undefined {
   const document = locate(text).value;
   if (!isObject(document) || !isObject(document['storage'])) return document;

@@ -1,4 +1,4 @@
-/** Tells, before it is so, that private texts will be kept from the models that are to answer. */
+/** Warns beforehand that private texts will not reach the models that answer a route. */
 import type { BrainConfig, Config, ConfigProblem } from '../../config/config.ts';
 import { problemWithoutPlace } from '../../config/problems.ts';
 import { rankModels } from '../../config/rules.ts';
@@ -7,7 +7,7 @@ import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
 
 export type PrivateTurns = Pick<LedgerReader, 'privateConversations'>;
 
-/** A warning for each route; none where the storage cannot be read. */
+/** A warning for each such route; none if the storage cannot be read. */
 export async function warnOfPrivateTurns(
   { routes, brains }: Config,
   reader: PrivateTurns,
@@ -28,12 +28,12 @@ export async function warnOfPrivateTurns(
   return found;
 }
 
-/** An agent asks its best-ranked model alone. */
+/** An agent asks only its best-ranked model. */
 function asksElsewhere({ sensitivity, agent, policy, models }: BrainConfig): boolean {
   if (sensitivity === 'private') return false;
   const ranked = rankModels(policy.order, models).map((index) => models[index]!);
-  const asked = agent === null ? ranked : ranked.slice(0, 1);
-  return asked.some(({ locality }) => locality === 'cloud');
+  const askedModels = agent === null ? ranked : ranked.slice(0, 1);
+  return askedModels.some(({ locality }) => locality === 'cloud');
 }
 
 async function countOn(type: string, reader: PrivateTurns): Promise<number> {

@@ -1,15 +1,15 @@
-/** Every way in which a configuration is refused, each with what to do. */
+/** Every refusal of a configuration, each with its remedy. */
 import type { ConfigRefused } from '../../admin/config-control.ts';
 import type { ConfigProblem } from '../../config/config.ts';
 import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../../cluster/shared-configs.ts';
 import type { Disk } from './file-on-disk.ts';
 
-/** A detail goes into the log and onto the status page. */
+/** A detail goes into the log and onto the status page, so it has at most this many sentences. */
 const sentencesMax = 10;
 
 const instancesMax = 5;
 
-const stays = 'The configuration before stays in use.';
+const previousStays = 'The configuration before stays in use.';
 
 export const inNoFile = 'This configuration stands in no file.';
 export const inDatabase =
@@ -21,22 +21,22 @@ export function revisionConflict(revision: string): ConfigRefused {
   return { kind: 'refused', code: 'revision_conflict', detail, revision };
 }
 
-/** @param disk neither the text in use, nor the one that was asked for */
+/** @param disk neither the text in use nor the requested one */
 export function fileChanged(file: string, disk: Disk): ConfigRefused {
   const { revision } = disk;
   return { kind: 'refused', code: 'file_changed', detail: sentenceOfDisk(file, disk), revision };
 }
 
 function sentenceOfDisk(file: string, disk: Disk): string {
-  const asked = `ask again with ?edited=${disk.revision}`;
+  const askAgain = `ask again with ?edited=${disk.revision}`;
   switch (disk.kind) {
     case 'text':
       return (
         `${file} is not the configuration in use: somebody has edited it. Look at it; send svc a ` +
-        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${asked}.`
+        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${askAgain}.`
       );
     case 'missing':
-      return `Somebody has removed ${file}. To have it written anew, ${asked}.`;
+      return `Somebody has removed ${file}. To have it written anew, ${askAgain}.`;
     case 'unreadable':
       return `${disk.why}, so svc cannot keep what it would replace. Move it away by hand.`;
     default:
@@ -46,52 +46,54 @@ function sentenceOfDisk(file: string, disk: Disk): string {
 
 export function invalid(problems: readonly ConfigProblem[]): ConfigRefused {
   const errors = problems.filter(({ severity }) => severity === 'error');
-  const detail = `${sentencesOf(errors)} ${stays}`;
+  const detail = `${sentencesOf(errors)} ${previousStays}`;
   return { kind: 'refused', code: 'config_invalid', detail, problems };
 }
 
 export function secretMissing(problems: readonly ConfigProblem[]): ConfigRefused {
-  const detail = `${sentencesOf(problems)} ${stays}`;
+  const detail = `${sentencesOf(problems)} ${previousStays}`;
   return { kind: 'refused', code: 'secret_missing', detail, problems };
 }
 
 export function restartRequired(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: this cannot change while svc runs. Write it into the file by hand and ` +
-    `restart svc. ${stays}`;
+    `restart svc. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** Of what the database has: a start takes it from there, so that no file can change it. */
+/**
+ * For fields that the database decides. A start takes them from there, so no file can change them.
+ */
 export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: this cannot change while svc runs. Stop every svc on the database, ` +
-    `run svc config use with a file that says so, and start them again. ${stays}`;
+    `run svc config use with a file that says so, and start them again. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** Of the place of the database. */
+/** For the place of the database. */
 export function ofEachFile(fields: readonly string[]): ConfigRefused {
   const detail =
     `${fields.join(', ')}: every svc takes this from the file of its own machine. Write it ` +
-    `there, on each, and restart svc. ${stays}`;
+    `there, on each, and restart svc. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** Of a folder or a program that the file of this machine does not name. */
+/** For a folder or a program that the file of this machine does not name. */
 export function notInOwnFile(fields: readonly string[], file: string): ConfigRefused {
   const detail =
     `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only, on each machine. ` +
-    `Write it into ${file} too, and ask again. ${stays}`;
+    `Write it into ${file} too, and ask again. ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
 export function onlyByHand(fields: readonly string[]): ConfigRefused {
-  const detail = `${sentenceByHand(fields)} ${stays}`;
+  const detail = `${sentenceByHand(fields)} ${previousStays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** If the bearer alone could open any folder, it would be a key to the whole machine. */
+/** If the token alone could open any folder, it would be a key to the whole machine. */
 export function sentenceByHand(fields: readonly string[]): string {
   return (
     `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only. ` +
@@ -107,7 +109,7 @@ function whatByHand(fields: readonly string[]): string {
   return programs === fields.length ? program : `${folder}, and ${program},`;
 }
 
-/** @param field of those that come by hand alone */
+/** @param field one of those that only a person may write into the file */
 export function isOfProgram(field: string): boolean {
   return /\.mcp\[\d+\]\.(?:command|env)$/.test(field);
 }
@@ -115,27 +117,27 @@ export function isOfProgram(field: string): boolean {
 export function wouldLockOut(): ConfigRefused {
   const detail =
     'Under the host name that you ask by, you could not ask again: keep it in ' +
-    `observability.allowed_hosts, or ask by 127.0.0.1. ${stays}`;
+    `observability.allowed_hosts, or ask by 127.0.0.1. ${previousStays}`;
   return { kind: 'refused', code: 'would_lock_out', detail };
 }
 
 export function notSaved(why: string): ConfigRefused {
-  return { kind: 'refused', code: 'not_saved', detail: `${why} ${stays}` };
+  return { kind: 'refused', code: 'not_saved', detail: `${why} ${previousStays}` };
 }
 
 export function rolledBack(why: string): ConfigRefused {
-  return { kind: 'refused', code: 'rolled_back', detail: `${ended(why)} ${stays}` };
+  return { kind: 'refused', code: 'rolled_back', detail: `${asSentence(why)} ${previousStays}` };
 }
 
-/** Others cannot use it. */
+/** Refuses a configuration that other instances cannot use. */
 export function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefused {
   const refusals = all.map(({ instance, code: reason, detail }) => {
     const { id, host, version } = instance;
     return { instance: id, host, version, reason, detail };
   });
-  const told = all.slice(0, instancesMax).map(describeRefusal);
-  if (all.length > instancesMax) told.push(`So did ${all.length - instancesMax} more.`);
-  const detail = `${told.join(' ')} ${stays}`;
+  const sentences = all.slice(0, instancesMax).map(describeRefusal);
+  if (all.length > instancesMax) sentences.push(`So did ${all.length - instancesMax} more.`);
+  const detail = `${sentences.join(' ')} ${previousStays}`;
   return { kind: 'refused', code: 'config_refused_by_instance', detail, refusals };
 }
 
@@ -145,37 +147,39 @@ function describeRefusal({ instance, code, detail }: InstanceRefusal): string {
   return `${capital(who)} said nothing. ${detail} See whether it still runs, and ask again.`;
 }
 
-/** What this instance alone may lack. */
+/** Names this instance in a refusal, since another one may accept the configuration. */
 export function withName(refused: ConfigRefused, self: NamedInstance): ConfigRefused {
   return { ...refused, detail: `${capital(describeInstance(self))} said no: ${refused.detail}` };
 }
 
-/** Without what who asked is told anyway. */
+/** Leaves out the sentence that the proposer adds anyway. */
 export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
   return {
     code,
-    detail: detail.endsWith(` ${stays}`) ? detail.slice(0, -stays.length - 1) : detail,
+    detail: detail.endsWith(` ${previousStays}`)
+      ? detail.slice(0, -previousStays.length - 1)
+      : detail,
   };
 }
 
-/** As a person finds it: `instance 7 (web-2, svc 0.1.0)`. */
+/** Names an instance for people: `instance 7 (web-2, svc 0.1.0)`. */
 export function describeInstance({ id, host, version }: NamedInstance): string {
   return `instance ${id} (${[host, `svc ${version}`].filter((one) => one !== '').join(', ')})`;
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** As a sentence, for others to follow. */
-function ended(why: string): string {
+/** Ends a sentence, so that another can follow. */
+function asSentence(why: string): string {
   return /[.!?]$/.test(why) ? why : `${why}.`;
 }
 
-/** The remaining problems are in `problems`, and are told by `svc config check`. */
+/** The refusal's `problems` has all of them, and `svc config check` prints them. */
 function sentencesOf(problems: readonly ConfigProblem[]): string {
   const more = problems.length - sentencesMax;
-  const told = problems.slice(0, sentencesMax).map(sentenceOf);
-  if (more > 0) told.push(`There are ${more} more: svc config check tells them.`);
-  return told.join(' ');
+  const sentences = problems.slice(0, sentencesMax).map(sentenceOf);
+  if (more > 0) sentences.push(`There are ${more} more: svc config check tells them.`);
+  return sentences.join(' ');
 }
 
 function sentenceOf({ path, line, column, message, remedy }: ConfigProblem): string {

@@ -1,4 +1,4 @@
-/** Replaces the shared configuration while no svc runs on its database, and notes it. */
+/** Replaces the shared configuration while no svc runs on its database, and writes an audit row. */
 import { revisionOf } from '../../config/inspect.ts';
 import { ConfigsFailed, type SharedConfigs } from '../../cluster/shared-configs.ts';
 import type { Ledger } from '../../ledger/ledger.ts';

@@ -1,24 +1,24 @@
 /**
- * Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the
- * new one. The file keeps its mode and, where the system allows it, its owner. A link stays, and
- * the file that it leads to is replaced. A missing file is made, for this user alone.
+ * Replaces a file as a whole: a reader finds the old or the new text, even after a power cut. The
+ * file keeps its mode and, if the system allows it, its owner. A link stays, and the file that it
+ * leads to is replaced. A missing file is created, for this user alone.
  */
 import { lstat, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** `message` is a sentence that says what is in the way and what to do. */
+/** `message` is a sentence that names the obstacle and the remedy. */
 export type SaveFault = { readonly kind: 'fault'; readonly message: string };
 export type Saved = { readonly kind: 'saved' } | SaveFault | { readonly kind: 'changed' };
 
 export type Replacement = {
   readonly text: string;
-  /** Asked when all but the last step is done; false: the file stays as it is. */
+  /** Called before the last step; false: the file stays as it is. */
   readonly unchanged: () => Promise<boolean>;
 };
 
 /**
  * @param path absolute
- * @returns `changed`: by then the file was another one
+ * @returns `changed`: `unchanged` found another file
  */
 export async function replaceFile(path: string, { text, unchanged }: Replacement): Promise<Saved> {
   try {
@@ -46,7 +46,7 @@ export async function replaceFile(path: string, { text, unchanged }: Replacement
   }
 }
 
-/** Follows every link; a link that leads nowhere is a fault, since nobody knows what was meant. */
+/** Follows every link. A link that leads nowhere is a fault, since its target may be a mistake. */
 async function targetOf(path: string): Promise<string> {
   const isThere = (await lstat(path).catch(nullIfMissing)) !== null;
   return isThere ? realpath(path) : join(await realpath(dirname(path)), basename(path));
@@ -57,13 +57,13 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Writes a file that only this user can read, whole and on the disk; a failure leaves no file. */
+/** Writes a file that only this user can read, and syncs it. A failure leaves no file. */
 export async function writeNew(
   path: string,
   text: string,
   before: (handle: FileHandle) => Promise<void> = async () => {},
 ): Promise<void> {
-  // Never writes through a link that someone put there, nor into what a crash left half written.
+  // Removes a link that somebody put there, or a file that a crash left half written.
   await rm(path, { force: true });
   await using handle = await open(path, 'wx', 0o600);
   await handle.writeFile(text);
@@ -71,14 +71,16 @@ export async function writeNew(
   await handle.sync();
 }
 
-/** Brings changes in a folder to the disk; Windows cannot do that, and does it by itself. */
+/** Syncs a folder's entries to the disk. Windows has no call for it, and needs none. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   await using handle = await open(path, 'r');
   await handle.sync();
 }
 
-/** Only root may give a file away; anyone may give it to a group of their own. */
+/**
+ * Keeps the owner if possible: only root may give a file away, others only to a group of theirs.
+ */
 async function giveTo(handle: FileHandle, { uid, gid }: { uid: number; gid: number }) {
   const own = await handle.stat();
   if (own.uid === uid && own.gid === gid) return;

@@ -8,7 +8,7 @@ import { createSecretControl } from './secrets.ts';
 
 const stays = new AbortController().signal;
 
-/** Of a configuration, as far as it names variables. */
+/** A configuration, as far as it names variables. */
 function configOf(token: string, adminToken: string | null): Config {
   return {
     channels: [{ type: 'messenger_a', tokenEnv: token as EnvName }],
@@ -28,7 +28,7 @@ function start(parts: Partial<Parts> = {}) {
     config: () => configOf('BOT', 'ADMIN'),
     lookup: parts.lookup ?? fakeLookup({ BOT: 'environment', ADMIN: 'file' }, 1),
     keychain,
-    looks: keychain,
+    prober: keychain,
     store: 'secret_service',
     explain: explained,
     steady: () => clock.ms as SteadyTime,
@@ -137,7 +137,7 @@ test('a name whose value is gone from the keychain is not told to be there', asy
   keychain.lost.add('BOT');
   assert.equal((await control.list()).rows[0]!.inKeychain, false);
   assert.deepEqual(keychain.calls, ['state', 'holds']);
-  // Set while a look is under way that saw it gone.
+  // The secret is set while a probe that found it missing is under way.
   clock.ms = 10_000;
   const gate = Promise.withResolvers<void>();
   keychain.hold = gate.promise;

@@ -1,7 +1,7 @@
 /**
- * Where secrets stand, for an operator who asks, and the keychain's to change. What the service
- * holds is told as it is held; the keychain is looked at beside messages, by one helper at a time,
- * and no value is read for a list.
+ * Lists where secrets are stored, and changes those in the keychain, for an operator. A secret that
+ * the service holds is listed as it is held. svc probes the keychain off the message path, with one
+ * helper process at a time. A list reads no value.
  */
 import type {
   SecretChange,
@@ -28,43 +28,46 @@ import type {
 export type SecretSettings = {
   /** The configuration in use. */
   config(): Config;
-  /** What the service has its secrets from; it holds those of the configuration in use. */
+  /** The lookup of secrets, which holds those of the configuration in use. */
   readonly lookup: Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'>;
   readonly keychain: Pick<Keychain, 'stored' | 'set' | 'delete'>;
-  /** The same one. Who looks opens no prompt, and waits for no change that has one open. */
-  readonly looks: Pick<Keychain, 'state' | 'holds'>;
+  /**
+   * The same keychain, for probes. They open no prompt, and do not wait for a change with an open
+   * one.
+   */
+  readonly prober: Pick<Keychain, 'state' | 'holds'>;
   readonly store: StoreKind;
-  /** What a state means, and what to do. */
+  /** Explains a state and its remedy. */
   readonly explain: (state: KeychainFault['state']) => Pick<KeychainFault, 'message' | 'remedy'>;
   readonly steady: () => SteadyTime;
   readonly events: Pick<Events, 'faulted'>;
 };
 
-/** For so long the keychain is told again as it was seen. */
+/** How long a probe result of the keychain is used. */
 const stateMs = 5_000;
-/** At most so many changes are under way or wait, each for as long as a prompt may stand. */
+/** How many changes may be under way or wait. Each may take as long as its prompt is open. */
 const changesMax = 4;
-/** At most so many names are kept by way of the API. */
+/** How many names the API may store. */
 const namesMax = 200;
 
 export function createSecretControl(settings: SecretSettings): SecretControl {
   return new KeychainControl(settings);
 }
 
-/** What the keychain's own list has: times, milliseconds since 1970, by name. */
-type Stored = { readonly names: ReadonlyMap<string, number>; readonly fault: Told | null };
-type Told = Omit<KeychainFault, 'kind'>;
+/** The keychain's own list: names with times in milliseconds since 1970. */
+type Stored = { readonly names: ReadonlyMap<string, number>; readonly fault: StoreFault | null };
+type StoreFault = Omit<KeychainFault, 'kind'>;
 
-/** `gone`: names of its own list that it lacks all the same. */
-type Seen = { readonly state: KeychainState; readonly gone: ReadonlySet<string> };
+/** `gone`: names in that list whose secrets are no longer in the keychain. */
+type KeychainProbe = { readonly state: KeychainState; readonly gone: ReadonlySet<string> };
 
 class KeychainControl implements SecretControl {
   readonly #settings: SecretSettings;
   readonly #changes = new OneAtATime();
   #changing = 0;
-  #seen: (Seen & { readonly at: SteadyTime }) | null = null;
-  #looking: Promise<Seen> | null = null;
-  /** What was set since the last look began: it may not have seen it. */
+  #lastProbe: (KeychainProbe & { readonly at: SteadyTime }) | null = null;
+  #probing: Promise<KeychainProbe> | null = null;
+  /** Names set since the last probe began, which it may have missed. */
   readonly #setSince = new Set<string>();
 
   constructor(settings: SecretSettings) {
@@ -73,23 +76,27 @@ class KeychainControl implements SecretControl {
 
   async list(): Promise<SecretList> {
     const stored = await this.#stored();
-    const seen = await this.#see([...stored.names.keys()]);
-    const there = new Map(
-      [...stored.names].filter(([name]) => !seen.gone.has(name) || this.#setSince.has(name)),
+    const probe = await this.#probe([...stored.names.keys()]);
+    const stillStored = new Map(
+      [...stored.names].filter(([name]) => !probe.gone.has(name) || this.#setSince.has(name)),
     );
     const used = namedSecrets(this.#settings.config());
-    const names = new Set<string>([...used.map(({ name }) => name), ...there.keys()]);
+    const names = new Set<string>([...used.map(({ name }) => name), ...stillStored.keys()]);
     const usedAt = new Map<string, readonly string[]>(used.map((one) => [one.name, one.usedAt]));
-    const found = await this.#look([...names], there);
+    const found = await this.#presencesOf([...names], stillStored);
     const rows = found.map((row) => {
       const places = usedAt.get(row.name) ?? [];
-      return { ...row, usedAt: places, restart: this.#isNewer(row, there, places.length > 0) };
+      return {
+        ...row,
+        usedAt: places,
+        restart: this.#isNewer(row, stillStored, places.length > 0),
+      };
     });
-    return { rows, store: this.#storeOf(seen.state, stored.fault) };
+    return { rows, store: this.#storeOf(probe.state, stored.fault) };
   }
 
   async presence(names: readonly string[]): Promise<readonly SecretPresence[]> {
-    return this.#look(names, (await this.#stored()).names);
+    return this.#presencesOf(names, (await this.#stored()).names);
   }
 
   set(name: string, value: string, left: AbortSignal): Promise<SecretChange> {
@@ -116,18 +123,18 @@ class KeychainControl implements SecretControl {
     this.#changing++;
     try {
       return await this.#changes.do(async (): Promise<SecretChange> => {
-        // Nobody hears the answer any more.
+        // Nobody waits for the answer any more.
         if (left.aborted) return { kind: 'busy' };
         const done = await act();
-        // Its state may be another now.
-        if (done.kind !== 'full') this.#seen = null;
+        // The change may have changed the keychain's state.
+        if (done.kind !== 'full') this.#lastProbe = null;
         if (done.kind === 'absent') return { kind: 'not_found' };
         if (done.kind !== 'fault') return done;
         const { state, message, remedy } = done;
         return { kind: 'unavailable', state, message, remedy };
       });
     } catch {
-      // The error is told nowhere: the value was in the hands of what failed.
+      // The error is not passed on, since it may contain the secret.
       this.#faulted('a change of the keychain');
       return { kind: 'unavailable', state: 'unavailable', ...this.#explain('unavailable') };
     } finally {
@@ -135,8 +142,8 @@ class KeychainControl implements SecretControl {
     }
   }
 
-  /** What the service holds, it is told to hold; what it lacks is looked for as it would be. */
-  async #look(
+  /** Held secrets are listed with their source. For others it looks as the lookup would. */
+  async #presencesOf(
     names: readonly string[],
     kept: ReadonlyMap<string, number>,
   ): Promise<readonly SecretPresence[]> {
@@ -153,7 +160,7 @@ class KeychainControl implements SecretControl {
     return rows;
   }
 
-  /** A place that was named by hand and cannot be read comes before the keychain. */
+  /** A place that the operator configured and that cannot be read comes before the keychain. */
   async #sourceOf(name: string, inKeychain: boolean): Promise<SecretPresence['source']> {
     const places = await this.#settings.lookup.places(name);
     const first = places.find((place) => isDecisive(place) && place.source !== 'keychain');
@@ -185,31 +192,32 @@ class KeychainControl implements SecretControl {
     }
   }
 
-  /** Who asks while it is looked at waits for that look. */
-  #see(names: readonly string[]): Promise<Seen> {
-    const seen = this.#seen;
-    if (seen !== null && this.#settings.steady() - seen.at < stateMs) return Promise.resolve(seen);
-    this.#looking ??= this.#lookAtKeychain(names).finally(() => (this.#looking = null));
-    return this.#looking;
+  /** Shares one probe among all callers that ask during it. */
+  #probe(names: readonly string[]): Promise<KeychainProbe> {
+    const probe = this.#lastProbe;
+    if (probe !== null && this.#settings.steady() - probe.at < stateMs)
+      return Promise.resolve(probe);
+    this.#probing ??= this.#probeKeychain(names).finally(() => (this.#probing = null));
+    return this.#probing;
   }
 
-  async #lookAtKeychain(names: readonly string[]): Promise<Seen> {
-    const { looks, steady } = this.#settings;
+  async #probeKeychain(names: readonly string[]): Promise<KeychainProbe> {
+    const { prober, steady } = this.#settings;
     this.#setSince.clear();
-    let seen: Seen = { state: 'unavailable', gone: new Set() };
+    let probe: KeychainProbe = { state: 'unavailable', gone: new Set() };
     try {
-      seen = { ...seen, state: await looks.state() };
-      const tells = seen.state === 'ready' || seen.state === 'locked';
-      const held = tells && names.length > 0 ? await looks.holds(names) : null;
-      if (held?.kind === 'held') seen = { ...seen, gone: new Set(names).difference(held.names) };
+      probe = { ...probe, state: await prober.state() };
+      const canList = probe.state === 'ready' || probe.state === 'locked';
+      const held = canList && names.length > 0 ? await prober.holds(names) : null;
+      if (held?.kind === 'held') probe = { ...probe, gone: new Set(names).difference(held.names) };
     } catch {
       this.#faulted('the state of the keychain');
     }
-    this.#seen = { ...seen, at: steady() };
-    return seen;
+    this.#lastProbe = { ...probe, at: steady() };
+    return probe;
   }
 
-  #storeOf(state: KeychainState, fault: Told | null): SecretStore {
+  #storeOf(state: KeychainState, fault: StoreFault | null): SecretStore {
     const { store: kind } = this.#settings;
     if (state !== 'ready') return { kind, state, ...this.#explain(state) };
     if (fault === null) return { kind, state, message: null, remedy: null };

@@ -1,9 +1,9 @@
 /**
- * Follows the shared configuration in one instance: says to each proposal whether it can be used
- * here, holds what it needs open until the proposal has an end, and takes what is in use.
+ * Follows the shared configuration in one instance. It votes on each proposal, keeps an accepted
+ * one open until the proposal ends, and uses the shared configuration.
  *
- * It has in use what it knows as `n`. An instance that cannot take what is in use tries again for a
- * few seconds, and then is behind: it ends, and its next start says why.
+ * `n` is the number of the configuration in use here. An instance that cannot use the shared one
+ * tries again for a few seconds. Then it is behind: it ends, and its next start says why.
  */
 import type { WarningStatus } from '../../admin/admin.ts';
 import type { ConfigRefused } from '../../admin/config-control.ts';
@@ -26,20 +26,23 @@ export type ConfigWatcherDeps = {
   readonly own: OwnFile;
   readonly configs: SharedConfigs;
   readonly steady: () => SteadyTime;
-  /** The number of the one in use here. */
+  /** The number of the configuration in use here. */
   readonly n: number;
-  /** Has the others look at once. */
-  readonly tell: () => void;
-  /** This instance ends. @param why a sentence */
+  /** Makes the other instances look at once. */
+  readonly notify: () => void;
+  /**
+   * Called when this instance must end.
+   * @param why a sentence
+   */
   readonly onBehind: (why: string) => void;
 };
 
-/** For so long an instance tries to take what is in use. */
+/** How long an instance tries to use the shared configuration. */
 const behindMs = 5_000;
-/** An instance that has just been told is no news. */
+/** Others get no warning in the first seconds after a change. */
 const othersMs = 10_000;
 
-/** What this instance said, or is about to say, to a proposal. */
+/** This instance's vote on a proposal, sent or not. */
 type Vote = {
   readonly proposal: number;
   readonly refusal: VoteRefusal | null;
@@ -50,12 +53,12 @@ type Vote = {
 
 type Stuck = { readonly since: SteadyTime; readonly why: string };
 
-/** All methods are called one after the other, in the installer's turn. */
+/** Call its methods one after the other, in the installer's turn. */
 export class ConfigWatcher {
   readonly #deps: ConfigWatcherDeps;
   #n: number;
-  /** What the others know of it; null: nothing. */
-  #told: number | null = null;
+  /** The number that the others know to be in use here; null: none. */
+  #reported: number | null = null;
   #vote: Vote | null = null;
   #stuck: Stuck | null = null;
   #behind: readonly NamedInstance[] = [];
@@ -69,12 +72,12 @@ export class ConfigWatcher {
     return this.#n;
   }
 
-  /** Whether something is held open for a proposal. */
+  /** Whether a configuration is held open for a proposal. */
   get isHolding(): boolean {
     return this.#vote?.opened != null;
   }
 
-  /** Whether what is in use cannot be taken here. */
+  /** Whether the shared configuration cannot be used here. */
   get isStuck(): boolean {
     return this.#stuck !== null;
   }
@@ -94,57 +97,57 @@ export class ConfigWatcher {
   }
 
   /** @throws ConfigsFailed */
-  async look(): Promise<ConfigsSeen> {
+  async update(): Promise<ConfigsSeen> {
     const { configs } = this.#deps;
-    await this.#tellUse();
+    await this.#reportUse();
     const seen = await configs.look(this.#vote?.proposal ?? null);
     if (seen.end !== null) await this.#endVote(seen.end.kind === 'used' ? seen.end.n : null);
     if (seen.current > this.#n) await this.#catchUp();
     if (seen.open !== null) await this.#answer(seen.open);
     this.#behind = seen.ageMs > othersMs ? seen.behind : [];
-    await this.#tellUse();
+    await this.#reportUse();
     return seen;
   }
 
-  /** It was proposed here, and its end is not known yet. */
-  hold(proposal: number, opened: OpenedConfig): void {
+  /** Keeps open a configuration that was proposed here and whose end is unknown. */
+  holdOpen(proposal: number, opened: OpenedConfig): void {
     this.#vote = { proposal, refusal: null, opened, isSent: true };
   }
 
-  /** It is in use here. */
-  async took(n: number): Promise<void> {
+  /** Records that this configuration is in use here. */
+  async tookIntoUse(n: number): Promise<void> {
     this.#n = n;
     this.#stuck = null;
-    await this.#tellUse();
+    await this.#reportUse();
   }
 
-  /** Is asked no more. */
+  /** Ends the votes of this instance. */
   async leave(): Promise<void> {
     await this.#vote?.opened?.drop();
     this.#vote = null;
-    this.#told = this.#n;
+    this.#reported = this.#n;
     await this.#deps.configs.uses(null);
   }
 
-  async #tellUse(): Promise<void> {
-    if (this.#told === this.#n) return;
+  async #reportUse(): Promise<void> {
+    if (this.#reported === this.#n) return;
     await this.#deps.configs.uses(this.#n);
-    this.#told = this.#n;
+    this.#reported = this.#n;
   }
 
-  /** @param n the number under which it is in use; null: it is not */
+  /** @param n the number under which it is in use; null: it is not in use */
   async #endVote(n: number | null): Promise<void> {
     const vote = this.#vote;
     this.#vote = null;
     if (n === null || vote?.opened == null) return vote?.opened?.drop();
     if (vote.opened.use().kind === 'refused') return;
     this.#n = n;
-    this.#sayFollowed();
+    this.#logFollowed();
   }
 
   async #catchUp(): Promise<void> {
     const { configs, installer } = this.#deps;
-    // Nothing else can be opened while that is.
+    // Nothing else can open while the vote's configuration is open.
     await this.#endVote(null);
     const current = await configs.current();
     const next = await this.#prepare(current.text);
@@ -152,7 +155,7 @@ export class ConfigWatcher {
     if (applied.kind === 'refused') return this.#isBehind(applied);
     this.#n = current.n;
     this.#stuck = null;
-    this.#sayFollowed();
+    this.#logFollowed();
   }
 
   #isBehind(refused: ConfigRefused): void {
@@ -169,10 +172,10 @@ export class ConfigWatcher {
   }
 
   async #answer(open: OpenProposal): Promise<void> {
-    const { configs, tell } = this.#deps;
+    const { configs, notify } = this.#deps;
     const isHeld = this.#vote?.proposal === open.n;
     if (open.by.id === configs.instance) {
-      // Of another one the answer was lost, and nobody waits for its end.
+      // This instance lost the answer to its own proposal, and nobody waits for its end.
       if (!isHeld) await configs.close(open.n, 'withdrawn');
       else await configs.decide(open.n);
       return;
@@ -184,7 +187,7 @@ export class ConfigWatcher {
     if (vote === null || vote.isSent) return;
     await configs.vote(vote.proposal, vote.refusal);
     vote.isSent = true;
-    tell();
+    notify();
   }
 
   async #judge({ n, by }: OpenProposal): Promise<Vote | null> {
@@ -208,7 +211,7 @@ export class ConfigWatcher {
     return installer.prepare(inspection, { mayAskWith: () => true, heldBack: own.heldBack(null) });
   }
 
-  #sayFollowed(): void {
+  #logFollowed(): void {
     const { installer } = this.#deps;
     const { revision } = installer.used();
     const message = `Revision ${revision} is in use now, as another svc was asked to.`;
@@ -217,28 +220,28 @@ export class ConfigWatcher {
 }
 
 /**
- * When to look at what instances share: as soon as one of them tells, and every now and then, so
- * that nothing hangs on a word that was lost. One look that waits for its turn is enough for all.
+ * Decides when to look at the shared configuration: at once when another instance publishes, and at
+ * intervals, in case a message was lost. One look that waits for its turn is enough for all.
  */
 type WatchTimerDeps = {
   readonly peers: Pick<Peers, 'on' | 'tell'>;
   readonly inTurn: (act: () => Promise<void>) => Promise<void>;
-  readonly look: () => Promise<void>;
-  /** Whether something is waited for. */
+  readonly update: () => Promise<void>;
+  /** Whether the instance waits for news. */
   readonly isWaiting: () => boolean;
 };
 
-/** Said on the board: look at the configuration. */
-const kind = 'config';
-/** How often it looks when nobody tells anything: without and with something to wait for. */
-const lookMs = 3_000;
+/** The topic on the broadcast log: look at the configuration. */
+const topic = 'config';
+/** The intervals without news: when nothing and when something is awaited. */
+const updateMs = 3_000;
 const waitingMs = 500;
-/** The same of who waits in a turn. */
+/** The same for a caller that waits inside a turn. */
 const pauseMs = 200;
 
 export class WatchTimer {
   readonly #deps: WatchTimerDeps;
-  readonly #unhear: () => void;
+  readonly #unsubscribe: () => void;
   #timer: NodeJS.Timeout | null = null;
   #waits = false;
   #closed = false;
@@ -246,16 +249,16 @@ export class WatchTimer {
 
   constructor(deps: WatchTimerDeps) {
     this.#deps = deps;
-    this.#unhear = deps.peers.on(kind, () => this.#heard());
-    this.#heard();
+    this.#unsubscribe = deps.peers.on(topic, () => this.#updateSoon());
+    this.#updateSoon();
   }
 
-  /** Has all instances look at once. */
-  tell(): void {
-    void this.#deps.peers.tell(kind, '');
+  /** Makes all instances look at once. */
+  notify(): void {
+    void this.#deps.peers.tell(topic, '');
   }
 
-  /** Resolves a moment later, or when somebody has told. */
+  /** Resolves after a moment, or earlier when another instance publishes. */
   pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, pauseMs);
@@ -266,29 +269,29 @@ export class WatchTimer {
     return promise;
   }
 
-  /** From then on nobody looks; who pauses goes on. */
+  /** Ends the looks. A caller in `pause` continues. */
   close(): void {
     this.#closed = true;
-    this.#unhear();
+    this.#unsubscribe();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#wake();
   }
 
-  #heard(): void {
+  #updateSoon(): void {
     this.#wake();
     if (this.#waits || this.#closed) return;
     this.#waits = true;
-    const { inTurn, look } = this.#deps;
+    const { inTurn, update } = this.#deps;
     void inTurn(async () => {
       this.#waits = false;
-      if (!this.#closed) await look();
+      if (!this.#closed) await update();
     }).finally(() => this.#schedule());
   }
 
   #schedule(): void {
     if (this.#closed) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const ms = this.#deps.isWaiting() ? waitingMs : lookMs;
-    this.#timer = setTimeout(() => this.#heard(), ms).unref();
+    const ms = this.#deps.isWaiting() ? waitingMs : updateMs;
+    this.#timer = setTimeout(() => this.#updateSoon(), ms).unref();
   }
 }

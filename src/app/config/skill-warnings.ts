@@ -1,4 +1,4 @@
-/** What is wrong with skills, in the words of a check: the same before a start and at it. */
+/** Problems and warnings of skills, worded alike in a check and at a start. */
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { locate } from '../../config/locate.ts';
@@ -11,7 +11,7 @@ const mendSkill =
   'it starts and when it takes a configuration.';
 const mendFolder = 'Make the folder readable, or remove the field.';
 
-/** The folder itself cannot be read: no plan is made without the skills that were asked for. */
+/** For a folder that cannot be read: no running configuration is made without its skills. */
 export function problemOfSkills({ path, message }: OfSkills): ConfigProblem {
   const problem = problemWithoutPlace('skills_missing', path, message, mendFolder);
   return { ...problem, severity: 'error' };
@@ -21,7 +21,7 @@ export function warningOfSkill({ path, message }: OfSkills): ConfigProblem {
   return problemWithoutPlace('skill_faulty', path, message, mendSkill);
 }
 
-/** What a start with a valid configuration would say of its skills, each at its field. */
+/** The warnings that a start would log about skills, each at its field. */
 export async function warningsOfSkills({
   validation,
   text,

@@ -1,4 +1,4 @@
-/** What a start makes of the configuration that is in use in the database. */
+/** Checks the shared configuration for a start on this machine. */
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { problemWithoutPlace } from '../../config/problems.ts';
@@ -7,7 +7,8 @@ import { isOfProgram } from './refusals.ts';
 import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
 
 /**
- * Checks it as this machine would run it: what needs a person at the machine is as its file says.
+ * Checks the shared configuration as this machine would run it. Fields that need a person at the
+ * machine come from its own file.
  * @param own the file of this machine, without problems
  */
 export async function inspectShared(
@@ -41,7 +42,7 @@ function unknownHere(path: string, file: string): ConfigProblem {
   return problemWithoutPlace(isProgram ? 'mcp_command' : 'folder_elsewhere', path, message, remedy);
 }
 
-/** The file is not what is in use. */
+/** Warns that the file is not the configuration in use. */
 export function configElsewhere({ revision, at }: SharedConfig, file: string): ConfigProblem {
   const message =
     `the configuration in use is revision ${revision} of the database, since ` +

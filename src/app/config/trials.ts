@@ -1,6 +1,6 @@
 /**
- * Answers what an operator asks about configurations, beside the service that runs and without
- * touching it: drafts have models and connections of their own, and nothing here keeps anything.
+ * Answers an operator's questions about configurations without touching the running service. Drafts
+ * have models and connections of their own, and nothing here is stored.
  */
 import type {
   AnswerRow,
@@ -24,7 +24,7 @@ import type { Log } from '../../lib/log.ts';
 import { Mask } from '../../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { sentenceByHand } from './refusals.ts';
-import { DryRun, type ModelAnswer, type Rehearsed } from '../dry-run.ts';
+import { DryRun, type ModelAnswer, type DryRunResult } from '../dry-run.ts';
 import type { SecretLookup } from '../../secrets/secrets.ts';
 import type { SpendBook } from '../../ledger/ledger.ts';
 import { createTrialDeps, readSkills, type ServiceDeps } from '../service.ts';
@@ -33,13 +33,13 @@ import { problemOfSkills, warningsOfSkills } from './skill-warnings.ts';
 type Show = NonNullable<Parameters<ConfigTrials['tryBrain']>[2]>;
 
 export type TrialSettings = {
-  /** Absolute: relative paths of a draft are taken from its folder. */
+  /** The absolute path. Relative paths of a draft start at its folder. */
   readonly file: string;
-  /** Where this process listens instead of where a draft says; left out: nowhere. */
+  /** Overrides of the listen addresses in a draft; left out: none. */
   readonly addresses?: OwnAddresses | undefined;
-  /** For the place of the default database. */
+  /** Decides the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** It holds the secrets of the configuration in use. */
+  /** The lookup, which holds the secrets of the configuration in use. */
   readonly lookup: SecretLookup;
   /** The database that this process has open; null: none. */
   readonly heldDatabase: string | null;
@@ -47,15 +47,15 @@ export type TrialSettings = {
   config(): Config;
   readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
-  /** What trials use is charged to it. */
+  /** The book that the spend of trials is charged to. */
   readonly spend: SpendBook;
-  /** Is told of every secret that a draft names. */
+  /** The log, which learns to hide every secret that a draft names. */
   readonly log: Pick<Log, 'scrub'>;
 };
 
-/** At most so many questions of each kind that take their time are under way at once. */
+/** How many slow questions of each kind may be under way. */
 const atOnceMax = 4;
-/** How much is told of what a tool gave, for each call. */
+/** How much of each tool result the answer has. */
 const resultCharactersMax = 4_000;
 
 export function createTrials(settings: TrialSettings): ConfigTrials {
@@ -64,8 +64,8 @@ export function createTrials(settings: TrialSettings): ConfigTrials {
 
 class ServiceTrials implements ConfigTrials {
   readonly #settings: TrialSettings;
-  readonly #preflights = new Seats(atOnceMax);
-  readonly #trials = new Seats(atOnceMax);
+  readonly #preflights = new ConcurrencyLimit(atOnceMax);
+  readonly #trials = new ConcurrencyLimit(atOnceMax);
 
   constructor(settings: TrialSettings) {
     this.#settings = settings;
@@ -105,11 +105,11 @@ class ServiceTrials implements ConfigTrials {
     const { problems } = validation;
     if (validation.kind === 'invalid') return { valid: false, problems };
     const { config } = validation;
-    const unseen = await warnOfPrivateTurns(config, this.#settings.reader);
-    // Whoever has the token alone hears nothing of folders that come by hand only.
+    const privateWarnings = await warnOfPrivateTurns(config, this.#settings.reader);
+    // The token alone does not open folders that need a person at the machine.
     const elsewhere = await fieldsByHand(config, this.#settings.config(), folder);
     const skills = elsewhere.length > 0 ? [] : await warningsOfSkills(inspection);
-    return { valid: true, problems: [...problems, ...skills, ...unseen] };
+    return { valid: true, problems: [...problems, ...skills, ...privateWarnings] };
   }
 
   #inspect(text: string): Promise<Inspection> {
@@ -134,10 +134,10 @@ class ServiceTrials implements ConfigTrials {
       return { kind: 'restart_required', fields, detail: sentenceByHand(fields) };
     }
     const { secrets, missing } = resolveSecrets(config, await this.#find(config, left));
-    const lacking = problemsOf(missing).filter(
+    const missingProblems = problemsOf(missing).filter(
       ({ path }) => path.startsWith(`brains[${index}].`) && !isOfMcpServer(path),
     );
-    if (lacking.length > 0) return { kind: 'secret_missing', problems: lacking };
+    if (missingProblems.length > 0) return { kind: 'secret_missing', problems: missingProblems };
     const skills = await skillsOf(own, brain.name);
     if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };
     this.#settings.log.scrub(secrets.values());
@@ -149,13 +149,13 @@ class ServiceTrials implements ConfigTrials {
     const dryRun = new DryRun(brain, secrets, createTrialDeps(deps), place);
     const { text, turns, sensitivity } = draft;
     show?.('');
-    const shows = show && ((whole: string): void => show(mask.cleanGrowing(whole)));
-    const seen = windowAfter(turns, brain.historyBounds);
-    const rehearsed = await dryRun.ask(text, seen, left, sensitivity, shows);
-    return { kind: 'tried', result: told(brain, rehearsed, mask) };
+    const showMasked = show && ((whole: string): void => show(mask.cleanGrowing(whole)));
+    const history = windowAfter(turns, brain.historyBounds);
+    const dryRunResult = await dryRun.ask(text, history, left, sensitivity, showMasked);
+    return { kind: 'tried', result: tryResultOf(brain, dryRunResult, mask) };
   }
 
-  /** A model or a file may give a secret back; the operator's page may not show it either. */
+  /** A model or a file may repeat a secret, which the operator's page must not show. */
   async #maskOf(secrets: Secrets, left: AbortSignal): Promise<Mask> {
     const mask = new Mask();
     const used = this.#settings.config();
@@ -165,8 +165,8 @@ class ServiceTrials implements ConfigTrials {
   }
 }
 
-/** Bounds what is under way at once; nobody waits for a seat. */
-class Seats {
+/** Limits the work under way. It refuses instead of making a caller wait. */
+class ConcurrencyLimit {
   #free: number;
 
   constructor(most: number) {
@@ -194,8 +194,8 @@ async function skillsOf(brains: readonly BrainConfig[], name: string): Promise<S
   return { kind: 'problem', problem: problemOfSkills(read) };
 }
 
-function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {
-  const { decision, steps, askedAt, decidedAt, ms } = rehearsed;
+function tryResultOf(brain: BrainConfig, dryRunResult: DryRunResult, mask: Mask): TryResult {
+  const { decision, steps, askedAt, decidedAt, ms } = dryRunResult;
   const why = mask.clean(decision.why);
   const outcome = decision.kind === 'reply' ? 'reply' : decision.apology;
   const times = { acceptedAt: askedAt, claimedAt: askedAt, decidedAt };
@@ -207,8 +207,8 @@ function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {
     ms,
     why,
     trace: { ...times, brain: brain.name, attempt: 1, outcome, steps },
-    answers: rehearsed.answers.map((answer) => answerRow(answer, mask)),
-    tools: rehearsed.uses.map((use): ToolRow => {
+    answers: dryRunResult.answers.map((answer) => answerRow(answer, mask)),
+    tools: dryRunResult.uses.map((use): ToolRow => {
       const { tool, mode, outcome: end } = use;
       const result = end === 'rehearsed' ? null : cut(mask.clean(use.told));
       return { tool, mode, outcome: end, arguments: mask.clean(use.arguments), result };

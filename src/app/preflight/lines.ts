@@ -1,6 +1,6 @@
 /**
- * One thing that a preflight looked at. `secret`: it failed for want of a secret. `refuses`: nobody
- * can take the configuration into use as long as this fails.
+ * The result of one check of a preflight. `secret`: it failed because a secret is missing.
+ * `refuses`: the configuration cannot come into use while this check fails.
  */
 export type PreflightLine = {
   readonly mark: 'ok' | 'warning' | 'failed';
@@ -23,7 +23,7 @@ export function failed(subject: string, message: string, remedy: string): Prefli
   return { mark: 'failed', subject, message, remedy, secret: false, refuses: false };
 }
 
-/** It failed, and the configuration cannot be taken into use as long as it does. */
+/** A failed check that refuses the configuration. */
 export function refusing(subject: string, message: string, remedy: string): PreflightLine {
   return { ...failed(subject, message, remedy), refuses: true };
 }

@@ -1,4 +1,4 @@
-/** Whether a configuration could listen where it says, told without a connection lost. */
+/** Whether a configuration could listen at its addresses, without losing a connection. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** The models of the brains: whether each is there. */
+/** Checks the models of the brains, and the database server. */
 import type { BrainConfig, Config, ModelConfig, Secrets } from '../../config/config.ts';
 import { hasCloudTag } from '../../config/rank.ts';
 import { remedyOf } from '../../domain/remedy.ts';
@@ -14,15 +14,15 @@ import type { probeServer, ServerProbe } from '../storage.ts';
 const checkMs = 10_000;
 
 /**
- * The models that brains may ask, each once; those that the shield drops are not contacted. Behind
- * a model of a local runtime stands how much it reads in one call.
+ * Checks each model that a brain may ask, once. It does not contact models that the privacy filter
+ * drops. For a model of a local runtime the line adds how much it reads in one call.
  */
 export async function providerLines(
   config: Config,
   secrets: Secrets,
   deps: ServiceDeps,
 ): Promise<PreflightLine[]> {
-  const asked = new Map<string, Promise<readonly PreflightLine[]>>();
+  const linesByModel = new Map<string, Promise<readonly PreflightLine[]>>();
   for (const brain of config.brains) {
     for (const model of brain.models) {
       const closed = brain.sensitivity === 'private';
@@ -30,14 +30,14 @@ export async function providerLines(
       const passedOver = passesOver(brain, model);
       const where = [provider, locality, baseUrl, modelId, apiKeyEnv, contextTokens];
       const key = [closed, passedOver, ...where].join(' ');
-      if (asked.has(key)) continue;
+      if (linesByModel.has(key)) continue;
       const lines = passedOver
         ? passedOverLines(brain, model)
         : modelLines(brain, model, secrets, deps);
-      asked.set(key, lines);
+      linesByModel.set(key, lines);
     }
   }
-  return (await Promise.all(asked.values())).flat();
+  return (await Promise.all(linesByModel.values())).flat();
 }
 
 /** An agent that keeps notes of the whole brain asks local models alone. */
@@ -79,7 +79,7 @@ async function modelLines(
   return seen === null ? [line] : [line, lineOfContext(subject, seen, config.contextTokens)];
 }
 
-/** Asks a provider whether it is there and has this model. */
+/** Asks a provider whether it has this model. */
 export async function lineOfModel(
   config: ModelConfig,
   sensitivity: Sensitivity,
@@ -98,32 +98,32 @@ function lineOfContext(
   given: number | null,
 ): PreflightLine {
   if (given !== null && most !== null && most < given) {
-    const message = `was made for ${grouped(most)} tokens, and context_tokens is ${grouped(given)}`;
+    const message = `was made for ${digits(most)} tokens, and context_tokens is ${digits(given)}`;
     return warning(subject, message, `Write "context_tokens": ${most}, which is all it gets.`);
   }
   if (given !== null) {
-    const message = `gets ${grouped(given)} tokens, as context_tokens says`;
+    const message = `gets ${digits(given)} tokens, as context_tokens says`;
     if (loaded === null || loaded === given) return ok(subject, message);
-    const now = `it is loaded with ${grouped(loaded)} now, and the next message loads it again`;
+    const now = `it is loaded with ${digits(loaded)} now, and the next message loads it again`;
     return ok(subject, `${message}; ${now}`);
   }
-  const upTo = most === null ? '' : `, up to ${grouped(most)}`;
+  const upTo = most === null ? '' : `, up to ${digits(most)}`;
   const hint = `svc leaves out history beyond that; context_tokens sets another number${upTo}`;
   return ok(subject, `${describeContext(isLoaded, loaded, set)}; ${hint}`);
 }
 
-/** The default is of docs/context-length.mdx of github.com/ollama/ollama. */
+/** The default is from docs/context-length.mdx of github.com/ollama/ollama. */
 function describeContext(isLoaded: boolean, loaded: number | null, set: number | null): string {
-  if (loaded !== null) return `is loaded with ${grouped(loaded)} tokens`;
+  if (loaded !== null) return `is loaded with ${digits(loaded)} tokens`;
   if (isLoaded) return 'is loaded, and its runtime does not say with how many tokens';
-  if (set !== null) return `is not loaded; its model file sets num_ctx ${grouped(set)}`;
+  if (set !== null) return `is not loaded; its model file sets num_ctx ${digits(set)}`;
   return (
     'is not loaded, so its context is not known: Ollama takes OLLAMA_CONTEXT_LENGTH, or 4,096 ' +
     'tokens below 24 GiB of video memory'
   );
 }
 
-const grouped = (tokens: number): string => tokens.toLocaleString('en-US');
+const digits = (tokens: number): string => tokens.toLocaleString('en-US');
 
 const anyRemedy = 'Check base_url and the way to the network.';
 
@@ -158,14 +158,14 @@ function lineOfCheck(
   return ok(subject, 'answers and has the model');
 }
 
-// The database server, as a look at it saw it.
+// Lines about the database server, by the result of a probe.
 
-/** What came of a look: a problem where there is no way to it. */
+/** The result of a probe; a problem: the server was not reached. */
 export type ServerSeen = Awaited<ReturnType<typeof probeServer>>;
 
 const serverSubject = 'database server';
 
-/** @param urlEnv the variable with the URL, which is named where the URL is to be changed */
+/** @param urlEnv the variable with the URL, named in a remedy that changes the URL */
 export function serverLines(seen: ServerSeen, urlEnv: string): readonly PreflightLine[] {
   if (seen.kind === 'problem') {
     const remedy = `${urlEnv} has its URL, such as ${databaseUrlForm}; svc starts once it answers.`;
@@ -181,7 +181,7 @@ export function serverLines(seen: ServerSeen, urlEnv: string): readonly Prefligh
   ];
 }
 
-/** Nothing was asked, for there is no URL. */
+/** The line without a URL: the server was not asked. */
 export function unaskedLine(urlEnv: string): PreflightLine {
   const message = `was not asked, since ${urlEnv} is not set`;
   return warning(serverSubject, message, 'Set it and try again.');
@@ -204,9 +204,11 @@ function encryptionLines({ tls, warnings }: ServerProbe, urlEnv: string): Prefli
   return [ok('TLS', tls === null ? near : `the way to the server is encrypted (${tls})`)];
 }
 
-/** Without them svc does not start: it would acknowledge what a loss of power takes back. */
-function durabilityLines(look: ServerProbe): PreflightLine[] {
-  const { fsync, synchronousCommit, fullPageWrites } = look;
+/**
+ * Without these settings svc does not start: it would acknowledge data that a power loss destroys.
+ */
+function durabilityLines(probe: ServerProbe): PreflightLine[] {
+  const { fsync, synchronousCommit, fullPageWrites } = probe;
   const lines = [
     ...(fsync
       ? []
@@ -253,7 +255,7 @@ function encodingLine({ encoding }: ServerProbe): PreflightLine {
   return failed('encoding', `the database is in ${encoding}, and has to be in UTF8`, remedy);
 }
 
-/** One server is a fine choice, so that it is no warning. */
+/** A single server is a valid choice, so it is no warning. */
 function standbyLine({ synchronousStandbys: count }: ServerProbe): PreflightLine {
   if (count === null) return ok('standby', 'the user may not see whether there is one');
   if (count > 0) return ok('standby', `a commit waits for ${plural(count, 'synchronous standby')}`);

@@ -17,7 +17,7 @@ import { lineOfIdentity, runPreflight } from './preflight.ts';
 suite('the preflight', () => {
   let folder = '';
   const seen: string[] = [];
-  /** Speaks as much of both wires as a look at a provider needs. */
+  /** Answers on both wires as much as a probe of a provider needs. */
   const provider: Server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url}`);
     const closed = request.url === '/v1/models' && request.headers.authorization !== 'Bearer good';
@@ -84,7 +84,7 @@ suite('the preflight', () => {
     });
   }
 
-  /** The line whose subject begins so, as mark and message. */
+  /** Finds the line whose subject begins so, and returns its mark and message. */
   function find(lines: readonly PreflightLine[], subject: string): string {
     const line = lines.find((one) => one.subject.startsWith(subject));
     return line === undefined ? 'no line' : `${line.mark}: ${line.message}`;

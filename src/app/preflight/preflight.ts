@@ -1,7 +1,7 @@
 /**
- * Tries what a configuration needs of the world before the service is started with it: secrets,
- * providers, hosts, the place of the database. It changes nothing and sends no one's content; it
- * has connections of its own, so a service that runs in the same process is not disturbed.
+ * Checks what a configuration needs from outside before a service starts with it: secrets,
+ * providers, hosts, the place of the database. It changes nothing and sends no one's content. Its
+ * connections are its own, so it does not disturb a service in the same process.
  */
 import { stat, access, constants, open, statfs } from 'node:fs/promises';
 import { Writable } from 'node:stream';
@@ -43,19 +43,19 @@ const checkMs = 10_000;
 export type Surroundings = {
   readonly lookup: SecretLookup;
   readonly version: string;
-  /** The database that this process has open, which the preflight leaves alone; null: none. */
+  /** The database that this process has open, which the preflight does not touch; null: none. */
   readonly heldDatabase: string | null;
-  /** What was seen of the database server already; left out: it is looked at. */
+  /** An earlier probe result of the database server; left out: the preflight probes it. */
   readonly server?: ServerSeen | undefined;
   /** Of the service that would use the configuration; left out: no address is tried. */
   readonly listeners?: Listeners | undefined;
-  /** Aborts when the caller has left; what is under way ends, and its lines are of no use. */
+  /** Aborts when the caller has left. Checks under way end, and their lines are useless. */
   readonly left?: AbortSignal;
 };
 
 /**
  * @param inspection of a valid configuration; one with problems gets no lines
- * @returns in the order in which a person would look: secrets, addresses to listen on, providers,
+ * @returns the lines in a person's order of checking: secrets, addresses to listen on, providers,
  *   channels, folders of agents, storage
  */
 export async function runPreflight(
@@ -125,7 +125,7 @@ async function placeLines(
   const { urlEnv } = place;
   const at = storageAt(place, secrets);
   if (at?.kind !== 'server' || !secrets.has(urlEnv)) return [unaskedLine(urlEnv)];
-  // That it is no URL is told with the secrets.
+  // The lines about secrets already say that it is no URL.
   if (unfit.some(({ path }) => path === 'storage.url_env')) return [];
   return serverLines(server ?? (await probeServer(at)), urlEnv);
 }
@@ -178,7 +178,7 @@ export function lineOfIdentity(
   }
 }
 
-/** What agents read: their skills, and the folder of `read_file`. */
+/** The folders that agents read: their skills, and the folder of `read_file`. */
 async function folderLines({ brains }: Config): Promise<PreflightLine[]> {
   const folders = brains.flatMap(({ name, agent }) => [
     { folder: agent?.skillsDir, what: `the skills of "${name}"`, field: 'skills_dir' },
@@ -194,11 +194,11 @@ async function folderLines({ brains }: Config): Promise<PreflightLine[]> {
   return (await Promise.all(lines)).flat();
 }
 
-// The addresses where a configuration has channels listen.
+// The addresses where the configuration's channels listen.
 
 /**
- * Listens for a moment where a channel that is routed would, as taking the configuration into use
- * does: what the service listens on already is shared with it.
+ * Listens for a moment where a routed channel would. It shares an address where the service listens
+ * already, as a change of configuration does.
  * @param listeners of the service that would use the configuration
  */
 export function listeningLines(
@@ -226,12 +226,12 @@ export function listeningLines(
   );
 }
 
-/** The address that replies are posted to. */
+/** How long connecting to the address for replies may take. */
 const connectMs = 5_000;
 
 /**
- * Connects to where a channel posts its replies, and sends nothing. What does not answer is a
- * warning: replies wait for it.
+ * Connects to the address for a channel's replies, and sends nothing. No answer is a warning, since
+ * replies wait for the receiver.
  * @param left aborts when nobody waits for the line any more
  */
 async function repliesLine(
@@ -277,15 +277,15 @@ function connectTo(host: string, port: number, left?: AbortSignal): Promise<Foun
   });
 }
 
-/** The server that writes down what is spoken: whether it does. */
+/** How long the speech server may take to transcribe. */
 const lookMs = 10_000;
 
-/** It is there, and has something else to do. */
+/** Failures of a server that is there but busy. */
 const passing: ReadonlySet<FailureKind> = new Set(['overloaded', 'rate_limited']);
 
 /**
- * Has a moment of silence written down.
- * @returns null: nothing is listened to there
+ * Sends a moment of silence to transcribe.
+ * @returns null: the channel has no speech server
  */
 export async function speechLine(
   channel: MessengerConfig,
@@ -312,9 +312,9 @@ export async function speechLine(
 // The place of the database.
 
 /**
- * Asks whether a database could be opened or made here, and makes nothing.
- * @param held the database that this process has open: none of its files is opened, since closing
- *   one lets go of the locks that SQLite has on it
+ * Checks whether a database could be opened or created here, and creates nothing.
+ * @param held the database that this process has open. The check opens none of its files, since
+ *   closing one releases SQLite's locks on it.
  */
 export async function storageLine(path: string, held: string | null): Promise<PreflightLine> {
   const found = await stat(path, { bigint: true }).catch(() => null);
@@ -343,7 +343,9 @@ async function placeLine(path: string, folder: string, remedy: string): Promise<
   return ok(path, 'is not there yet and can be made');
 }
 
-/** The views that a system gives of itself, /proc and /sys, have no block: nothing can be made. */
+/**
+ * The system's own file systems, /proc and /sys, have no blocks, so no file can be created there.
+ */
 async function keepsNoFiles(folder: string): Promise<boolean> {
   const found = await statfs(folder).catch(() => null);
   return found?.blocks === 0 && found.files === 0;
@@ -356,7 +358,7 @@ function mayWrite(path: string): Promise<boolean> {
   );
 }
 
-/** An empty file is a database that nothing was written to. Format: sqlite.org/fileformat.html */
+/** An empty file is a database without content. Format: sqlite.org/fileformat.html */
 async function isDatabase(path: string): Promise<boolean> {
   await using file = await open(path, 'r');
   const head = Buffer.alloc(16);

@@ -1,4 +1,4 @@
-/** Live frames between instances: who tells them when, and what is told of missed ones. */
+/** Live events between instances: who sends them when, and how lost ones are reported. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import { LiveEvents } from '../../telemetry/live-events.ts';
 import { LiveEventExchange, liveEventsMax } from './one-view.ts';
 
-const times = { lotMs: 2, leaseMs: 600, graceMs: 400 };
+const times = { batchMs: 2, leaseMs: 600, graceMs: 400 };
 
 class Bench implements Disposable {
   readonly members = new FakePeers();
@@ -18,7 +18,7 @@ class Bench implements Disposable {
   readonly clock = takeoverClock(1_000_000);
   readonly #stack = new DisposableStack();
 
-  /** One more instance, whose ring is at hand. */
+  /** One more instance, with access to its ring. */
   join(id: number, more: Partial<typeof times> = {}): LiveEvents {
     const peers = this.members.join(id);
     const liveEvents = new LiveEvents(this.clock.now);
@@ -37,7 +37,7 @@ const hook = 'webhook' as ChannelKey;
 const happen = (liveEvents: LiveEvents, code: string): void =>
   liveEvents.messageRefused({ channel: hook, code });
 
-/** What stands in a ring behind that number, in short. */
+/** The ring's events after that number, in short form. */
 function told(liveEvents: LiveEvents, after = 0): string[] {
   return Array.from({ length: liveEvents.newest - after }, (_, n) => {
     const liveEvent = liveEvents.at(after + n + 1)!;

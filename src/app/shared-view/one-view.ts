@@ -1,6 +1,9 @@
-/** Makes one view of all instances on a ledger: what an admin server answers for all of them by. */
+/**
+ * The shared view of all instances on a ledger, so that each admin server can answer for all of
+ * them.
+ */
 import { hostname } from 'node:os';
-import type { InstancesPort, Place, Seen } from '../../admin/instances/instances.ts';
+import type { InstancesPort, Place, LastReports } from '../../admin/instances/instances.ts';
 import { describeReport, type Report } from '../../admin/instances/report.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
@@ -15,9 +18,9 @@ export type OneViewDeps = Clock & {
   readonly peers: Peers;
   readonly view: SharedView;
   readonly events: Pick<EventHub, 'frames' | 'warned'>;
-  /** Of this instance, as of now. */
+  /** The current report of this instance. */
   readonly report: (place: Place) => Report;
-  /** Where the admin server is found; null: there is none, or not yet. */
+  /** The address of the admin server; null: there is none, or not yet. */
   readonly admin: () => string | null;
 };
 
@@ -31,50 +34,50 @@ export function openOneView(
   const opened = new DisposableStack();
   const place = (): Place => ({ host: hostname(), admin: admin() });
   const reportNow = (): string => describeReport(report(place()));
-  const unheard = (error: unknown): void => {
+  const onUnheard = (error: unknown): void => {
     const why = error instanceof Error ? error.message : String(error);
     const message =
       'The other instances do not hear how this one is, and show it as late; it goes on trying. ' +
       `The database server: ${why}`;
     events.warned({ code: 'view_unshared', message });
   };
-  const told = { peers, view, steady, unheard, report: reportNow };
-  const reports = opened.use(new ReportExchange(told, times));
+  const reportDeps = { peers, view, steady, onUnheard, report: reportNow };
+  const reports = opened.use(new ReportExchange(reportDeps, times));
   opened.use(new LiveEventExchange({ peers, view, frames: events.frames, now, steady }, times));
   return {
     own: peers.id,
     place,
-    seen: () => reports.seen(),
+    reports: () => reports.seen(),
     [Symbol.dispose]: () => opened.dispose(),
   };
 }
 
 /**
- * Carries live frames between the instances, while somebody listens at any of them.
+ * Carries live events between the instances while a client listens at any of them.
  *
- * Who has listeners says so to all, again and again, as a lease of some seconds. While there is a
- * lease of another, this instance tells its frames in lots, four a second, and counts those that
- * are too many. Who has listeners hears the lots of the others in the same pace, for some seconds
- * longer than there are listeners, since those come back.
+ * An instance with listeners publishes a lease of some seconds, again and again. During another's
+ * lease, this instance sends its live events in batches, four a second, and counts the ones beyond
+ * the limit. An instance with listeners reads the others' batches at the same pace. It continues
+ * for some seconds after the last listener has left, since listeners return.
  *
- * silent → listening (the lease is told, lots are heard) → silent. Each time that instances come to
- * know of the lease, nobody knows what they did before: that is told as `dropped`.
+ * silent → listening (publishes the lease, reads batches) → silent. Events before an instance knows
+ * of the lease are lost. That is reported as `dropped`.
  */
 type LiveEventTimes = {
-  readonly lotMs: number;
-  /** How long a lease holds; it is told three times in that time. */
+  readonly batchMs: number;
+  /** How long a lease holds. It is published three times in that time. */
   readonly leaseMs: number;
-  /** For so long lots are heard after the last listener has left. */
+  /** How long to read batches after the last listener has left. */
   readonly graceMs: number;
 };
 
-const liveEventTimes: LiveEventTimes = { lotMs: 250, leaseMs: 12_000, graceMs: 10_000 };
+const liveEventTimes: LiveEventTimes = { batchMs: 250, leaseMs: 12_000, graceMs: 10_000 };
 
-/** So many frames an instance may tell in a second. */
+/** How many live events an instance may send in a second. */
 export const liveEventsMax = 200;
 
-/** What is told: the number of who listens. */
-const listening = 'frames_listened';
+/** The topic of the lease; its message is the number of the instance with listeners. */
+const leaseTopic = 'frames_listened';
 
 type Deps = Clock & {
   readonly peers: Peers;
@@ -84,42 +87,42 @@ type Deps = Clock & {
 
 export class LiveEventExchange implements Disposable {
   readonly #sender: LiveEventSender;
-  readonly #hearer: LiveEventHearer;
+  readonly #receiver: LiveEventReceiver;
   readonly #unsubscribe: () => void;
 
   constructor(deps: Deps, times: Partial<LiveEventTimes> = {}) {
     const all = { ...liveEventTimes, ...times };
     const sender = new LiveEventSender(deps, all);
     this.#sender = sender;
-    this.#hearer = new LiveEventHearer(deps, all);
+    this.#receiver = new LiveEventReceiver(deps, all);
     const { id } = deps.peers;
     deps.frames.name(() => (deps.peers.share() > 1 ? id : null));
-    this.#unsubscribe = deps.peers.on(listening, (who) => {
+    this.#unsubscribe = deps.peers.on(leaseTopic, (who) => {
       if (who !== String(id)) sender.lease();
     });
   }
 
-  /** What is under way then ends with the view. */
+  /** Disposing ends what is under way. */
   [Symbol.dispose](): void {
     this.#unsubscribe();
     this.#sender.end();
-    this.#hearer.end();
+    this.#receiver.end();
   }
 }
 
-/** Tells the frames of this instance, while another listens. */
+/** Sends the live events of this instance while another listens. */
 class LiveEventSender {
   readonly #deps: Deps;
   readonly #times: LiveEventTimes;
   #until: SteadyTime | null = null;
   #liveEvents: LiveEvent[] = [];
   #leftOut = 0;
-  /** Frames that may be told now. */
+  /** How many live events may be sent now. */
   #allowed = liveEventsMax;
   #n = 0;
   #timer: NodeJS.Timeout | null = null;
   #endOwn: (() => void) | null = null;
-  #isTelling = false;
+  #isSending = false;
 
   constructor(deps: Deps, times: LiveEventTimes) {
     this.#deps = deps;
@@ -130,7 +133,7 @@ class LiveEventSender {
     const { steady, frames: liveEvents } = this.#deps;
     this.#until = later(steady(), this.#times.leaseMs);
     this.#endOwn ??= liveEvents.onOwn((liveEvent) => this.#take(liveEvent));
-    this.#timer ??= setInterval(() => this.#tick(), this.#times.lotMs).unref();
+    this.#timer ??= setInterval(() => this.#tick(), this.#times.batchMs).unref();
   }
 
   end(): void {
@@ -150,18 +153,18 @@ class LiveEventSender {
 
   #tick(): void {
     if (this.#until === null || this.#deps.steady() > this.#until) return this.end();
-    if (this.#isTelling) return;
-    const most = (liveEventsMax * this.#times.lotMs) / 1_000;
+    if (this.#isSending) return;
+    const most = (liveEventsMax * this.#times.batchMs) / 1_000;
     const [liveEvents, leftOut] = [this.#liveEvents, this.#leftOut];
     this.#allowed = Math.min(liveEventsMax, this.#allowed - liveEvents.length + most);
     if (liveEvents.length + leftOut === 0) return;
     this.#liveEvents = [];
     this.#leftOut = 0;
-    void this.#tell(liveEvents, leftOut);
+    void this.#send(liveEvents, leftOut);
   }
 
-  /** A lot that was not told is missed by its number. */
-  async #tell(liveEvents: readonly LiveEvent[], leftOut: number): Promise<void> {
+  /** A batch that could not be sent leaves a gap in the numbers. */
+  async #send(liveEvents: readonly LiveEvent[], leftOut: number): Promise<void> {
     const { peers, view } = this.#deps;
     const liveEventBatch = {
       instance: peers.id,
@@ -169,34 +172,39 @@ class LiveEventSender {
       leftOut,
       frames: JSON.stringify(liveEvents),
     };
-    this.#isTelling = true;
+    this.#isSending = true;
     await view.tell(liveEventBatch).catch(() => {});
-    this.#isTelling = false;
+    this.#isSending = false;
   }
 }
 
-/** Hears the frames of the others, while somebody listens here. */
-class LiveEventHearer {
+/** Receives the live events of the others while a client listens here. */
+class LiveEventReceiver {
   readonly #deps: Deps;
   readonly #times: LiveEventTimes;
   readonly #unsubscribes: readonly (() => void)[];
   #lease: NodeJS.Timeout | null = null;
   #pace: NodeJS.Timeout | null = null;
   #grace: NodeJS.Timeout | null = null;
-  #isHearing = false;
-  /** The last lot that was heard of each instance; null: where to begin is not known yet. */
-  #heard: Map<number, number> | null = null;
-  /** Those that know of the lease. */
-  #knowing: ReadonlySet<number> = new Set();
-  /** Some came to know of it, and it is to be told that nobody knows what they did before. */
-  #isUntold = false;
+  #isReading = false;
+  /** The last batch received from each instance; null: the start is not known yet. */
+  #lastBatches: Map<number, number> | null = null;
+  /** The instances that know of the lease. */
+  #informed: ReadonlySet<number> = new Set();
+  /**
+   * Instances have learnt of the lease, and the loss of their earlier events is not reported yet.
+   */
+  #isLossUnreported = false;
 
   constructor(deps: Deps, times: LiveEventTimes) {
     this.#deps = deps;
     this.#times = times;
     const { frames: liveEvents, peers } = deps;
-    const look = (): void => (liveEvents.isListened ? this.#begin() : this.#leave());
-    this.#unsubscribes = [liveEvents.onListened(look), peers.onChange(() => this.#othersChanged())];
+    const update = (): void => (liveEvents.isListened ? this.#begin() : this.#leave());
+    this.#unsubscribes = [
+      liveEvents.onListened(update),
+      peers.onChange(() => this.#othersChanged()),
+    ];
     if (liveEvents.isListened) this.#begin();
   }
 
@@ -214,9 +222,9 @@ class LiveEventHearer {
     if (this.#grace !== null) clearTimeout(this.#grace);
     this.#grace = null;
     if (this.#lease !== null) return;
-    this.#lease = setInterval(() => void this.#tellLease(), this.#times.leaseMs / 3).unref();
-    this.#pace = setInterval(() => this.#tick(), this.#times.lotMs).unref();
-    void this.#tellLease();
+    this.#lease = setInterval(() => void this.#publishLease(), this.#times.leaseMs / 3).unref();
+    this.#pace = setInterval(() => this.#tick(), this.#times.batchMs).unref();
+    void this.#publishLease();
   }
 
   #leave(): void {
@@ -228,74 +236,74 @@ class LiveEventHearer {
       if (timer !== null) clearTimeout(timer);
     }
     this.#lease = this.#pace = this.#grace = null;
-    this.#heard = null;
-    this.#knowing = new Set();
-    this.#isUntold = false;
+    this.#lastBatches = null;
+    this.#informed = new Set();
+    this.#isLossUnreported = false;
   }
 
-  async #tellLease(): Promise<void> {
+  async #publishLease(): Promise<void> {
     const others = this.#others;
     if (others.length === 0) return;
     const { peers } = this.#deps;
-    await peers.tell(listening, String(peers.id));
+    await peers.tell(leaseTopic, String(peers.id));
     if (this.#lease === null) return;
-    if (others.some((id) => !this.#knowing.has(id))) this.#isUntold = true;
-    this.#knowing = new Set(others);
+    if (others.some((id) => !this.#informed.has(id))) this.#isLossUnreported = true;
+    this.#informed = new Set(others);
   }
 
   #othersChanged(): void {
-    if (this.#lease !== null && this.#others.some((id) => !this.#knowing.has(id))) {
-      void this.#tellLease();
+    if (this.#lease !== null && this.#others.some((id) => !this.#informed.has(id))) {
+      void this.#publishLease();
     }
   }
 
-  /** @param instance whose they are; null: of any */
-  #missed(count: number | null, instance: number | null): void {
+  /** @param instance that the lost events belong to; null: any */
+  #reportLost(count: number | null, instance: number | null): void {
     const { frames: liveEvents, now } = this.#deps;
     liveEvents.hear({ kind: 'dropped', at: now(), count, instance });
   }
 
   #tick(): void {
-    if (this.#isHearing || this.#others.length === 0) return;
-    this.#isHearing = true;
-    void this.#hear()
+    if (this.#isReading || this.#others.length === 0) return;
+    this.#isReading = true;
+    void this.#readBatches()
       .catch(() => {})
-      .finally(() => (this.#isHearing = false));
+      .finally(() => (this.#isReading = false));
   }
 
-  async #hear(): Promise<void> {
+  async #readBatches(): Promise<void> {
     const { view } = this.#deps;
-    const heard = this.#heard ?? new Map(await view.newest());
+    const lastBatches = this.#lastBatches ?? new Map(await view.newest());
     if (this.#lease === null) return;
-    this.#heard = heard;
-    if (this.#isUntold) this.#missed(null, null);
-    this.#isUntold = false;
+    this.#lastBatches = lastBatches;
+    if (this.#isLossUnreported) this.#reportLost(null, null);
+    this.#isLossUnreported = false;
     for (const liveEventBatch of await view.hear(
-      new Map(this.#others.map((id) => [id, heard.get(id) ?? 0])),
+      new Map(this.#others.map((id) => [id, lastBatches.get(id) ?? 0])),
     )) {
-      if (this.#heard !== heard) return;
-      const known = heard.get(liveEventBatch.instance);
+      if (this.#lastBatches !== lastBatches) return;
+      const known = lastBatches.get(liveEventBatch.instance);
       if (known !== undefined && liveEventBatch.n > known + 1)
-        this.#missed(null, liveEventBatch.instance);
-      heard.set(liveEventBatch.instance, liveEventBatch.n);
+        this.#reportLost(null, liveEventBatch.instance);
+      lastBatches.set(liveEventBatch.instance, liveEventBatch.n);
       this.#take(liveEventBatch);
     }
   }
 
-  #take({ instance, frames: told, leftOut }: LiveEventBatch): void {
+  #take({ instance, frames: json, leftOut }: LiveEventBatch): void {
     const { frames: liveEvents } = this.#deps;
-    for (const one of JSON.parse(told) as readonly unknown[]) {
-      const liveEvent = frameOf(one);
+    for (const one of JSON.parse(json) as readonly unknown[]) {
+      const liveEvent = liveEventOf(one);
       if (liveEvent !== null) liveEvents.hear({ ...liveEvent, instance });
     }
-    if (leftOut > 0) this.#missed(leftOut, instance);
+    if (leftOut > 0) this.#reportLost(leftOut, instance);
   }
 }
 
-/** null: it is of a kind that only a newer svc knows. */
-function frameOf(told: unknown): LiveEvent | null {
+/** @returns null: an event of a kind that only a newer svc knows */
+function liveEventOf(received: unknown): LiveEvent | null {
   try {
-    const liveEvent = read(liveEventSchema, told);
+    const liveEvent = read(liveEventSchema, received);
     return liveEvent.kind === 'dropped' ? null : liveEvent;
   } catch (error) {
     if (error instanceof Misshapen) return null;
@@ -304,24 +312,24 @@ function frameOf(told: unknown): LiveEvent | null {
 }
 
 /**
- * Tells the other instances how this one is, and reads what they told when a person asks. It is in
- * nobody's way: what cannot be told or read in time is told and read again later, and until then
- * the last that is known stands, as old as it is.
+ * Publishes the report of this instance, and reads the others' reports when a person asks. It never
+ * blocks anybody: if it cannot publish or read in time, it tries again later. Until then the last
+ * known reports stay, with their age.
  */
 export type ReportTimes = {
-  /** How often this instance tells of itself, where that has changed. */
-  readonly tellMs: number;
-  /** How often it does in any case. */
+  /** How often this instance publishes a changed report. */
+  readonly publishMs: number;
+  /** How often it publishes an unchanged report. */
   readonly againMs: number;
   readonly sweepMs: number;
-  /** How long who asks waits for the server at most. */
+  /** How long a caller waits for the server at most. */
   readonly waitMs: number;
-  /** For so long what was read is told again. */
+  /** How long a result of reading is used again. */
   readonly freshMs: number;
 };
 
 const reportTimes: ReportTimes = {
-  tellMs: 1_000,
+  publishMs: 1_000,
   againMs: 3_000,
   sweepMs: 10_000,
   waitMs: 500,
@@ -331,14 +339,17 @@ const reportTimes: ReportTimes = {
 type ReportDeps = {
   readonly peers: Peers;
   readonly view: SharedView;
-  /** Of this instance, as JSON. */
+  /** The report of this instance, as JSON. */
   readonly report: () => string;
   readonly steady: () => SteadyTime;
-  /** The others hear nothing of this one, for some time; called once until they do again. */
-  readonly unheard: (error: unknown) => void;
+  /**
+   * Called when the others do not receive this instance's reports; then once more only after a
+   * success.
+   */
+  readonly onUnheard: (error: unknown) => void;
 };
 
-/** Of so many failures in a row a person is told. */
+/** After this many failures in a row, `onUnheard` is called. */
 const failuresMax = 3;
 
 const nothing: Looked & { readonly at: SteadyTime | null } = { reports: [], rows: [], at: null };
@@ -347,69 +358,70 @@ export class ReportExchange implements Disposable {
   readonly #deps: ReportDeps;
   readonly #times: ReportTimes;
   readonly #timer: NodeJS.Timeout;
-  #told: { readonly report: string; readonly at: SteadyTime } | null = null;
-  #isTelling = false;
+  #published: { readonly report: string; readonly at: SteadyTime } | null = null;
+  #isPublishing = false;
   #failures = 0;
-  /** There may be something of instances that are no more. */
+  /** false: there may be reports of instances that have ended. */
   #isSwept = true;
   #sweptAt: SteadyTime | null = null;
   #last: Looked & { readonly at: SteadyTime | null } = nothing;
   #freshUntil = -Infinity;
-  #looking: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
+  #reading: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
 
   constructor(deps: ReportDeps, times: Partial<ReportTimes> = {}) {
     this.#deps = deps;
     this.#times = { ...reportTimes, ...times };
-    this.#timer = setInterval(() => void this.#tick(), this.#times.tellMs).unref();
+    this.#timer = setInterval(() => void this.#tick(), this.#times.publishMs).unref();
   }
 
   /** Never rejects. */
-  async seen(): Promise<Seen> {
+  async seen(): Promise<LastReports> {
     const { peers, steady } = this.#deps;
     if (peers.instances().length === 0) return { living: [], rows: null, rowsAgeMs: 0 };
-    await this.#look();
+    await this.#refresh();
     const { reports, rows, at } = this.#last;
     const sinceMs = at === null ? 0 : steady() - at;
-    const told = new Map(reports.map((one) => [one.instance, one]));
+    const byInstance = new Map(reports.map((one) => [one.instance, one]));
     const living = peers.instances().map(({ id, version, beganAt, posts }) => {
-      const one = told.get(id);
+      const one = byInstance.get(id);
       const known = one && { ageMs: one.ageMs + sinceMs, report: one.report };
-      return { id, version, beganAt, posts, told: known ?? null };
+      return { id, version, beganAt, posts, lastReport: known ?? null };
     });
     return { living, rows: at === null ? null : rows, rowsAgeMs: sinceMs };
   }
 
-  /** What is under way then ends with the view. */
+  /** Disposing ends what is under way. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
 
   async #tick(): Promise<void> {
     const others = this.#deps.peers.instances().length > 1;
-    if (this.#isTelling || (!others && this.#isSwept)) return;
-    this.#isTelling = true;
+    if (this.#isPublishing || (!others && this.#isSwept)) return;
+    this.#isPublishing = true;
     try {
-      if (others) await this.#tell();
+      if (others) await this.#publish();
       await this.#sweep(others);
       this.#failures = 0;
     } catch (error) {
-      if (++this.#failures === failuresMax) this.#deps.unheard(error);
+      if (++this.#failures === failuresMax) this.#deps.onUnheard(error);
     } finally {
-      this.#isTelling = false;
+      this.#isPublishing = false;
     }
   }
 
-  async #tell(): Promise<void> {
+  async #publish(): Promise<void> {
     const { peers, view, report: reportNow, steady } = this.#deps;
     const report = reportNow();
     const at = steady();
-    const isKnown = this.#told?.report === report && at - this.#told.at < this.#times.againMs;
+    const isKnown =
+      this.#published?.report === report && at - this.#published.at < this.#times.againMs;
     if (isKnown) return;
     await view.publish(peers.id, report);
-    this.#told = { report, at };
+    this.#published = { report, at };
   }
 
-  /** The keeper deletes what those left that are dead, once more when all others are. */
+  /** The janitor deletes the reports of ended instances, once more after all others have ended. */
   async #sweep(others: boolean): Promise<void> {
     const { peers, view, steady } = this.#deps;
     const isDue = this.#sweptAt === null || steady() - this.#sweptAt >= this.#times.sweepMs;
@@ -420,15 +432,18 @@ export class ReportExchange implements Disposable {
     this.#isSwept = !others;
   }
 
-  /** Resolves when it has looked, or after a while: who asks later does not wait for that look. */
-  async #look(): Promise<void> {
+  /**
+   * Resolves after the read or after a while. A caller that comes later does not wait for that
+   * read.
+   */
+  async #refresh(): Promise<void> {
     const { steady } = this.#deps;
-    if (this.#looking === null) {
+    if (this.#reading === null) {
       if (steady() < this.#freshUntil) return;
-      const over = this.#read(steady()).finally(() => (this.#looking = null));
-      this.#looking = { since: steady(), over };
+      const over = this.#read(steady()).finally(() => (this.#reading = null));
+      this.#reading = { since: steady(), over };
     }
-    const { since, over } = this.#looking;
+    const { since, over } = this.#reading;
     const leftMs = since + this.#times.waitMs - steady();
     if (leftMs <= 0) return;
     const { promise: waited, resolve } = Promise.withResolvers<void>();
@@ -437,14 +452,14 @@ export class ReportExchange implements Disposable {
     clearTimeout(timer);
   }
 
-  /** A server that takes long to answer is asked less often. */
+  /** A slow server is asked less often. */
   async #read(since: SteadyTime): Promise<void> {
     const { view, steady } = this.#deps;
     try {
-      const looked = await view.look();
-      this.#last = { ...looked, at: steady() };
+      const result = await view.look();
+      this.#last = { ...result, at: steady() };
     } catch {
-      // What was read before stands; its age tells.
+      // The last result stays, with its age.
     }
     const took = steady() - since;
     this.#freshUntil = steady() + Math.max(this.#times.freshMs, 10 * took);

@@ -1,4 +1,4 @@
-/** What instances tell each other of themselves, when, and what is known while one cannot. */
+/** When instances publish their reports, and what is known while one cannot. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { until } from '../../../test/support/waiting.ts';
 import { createAlone } from '../../cluster/alone.ts';
 import { ReportExchange, type ReportTimes } from './one-view.ts';
 
-/** Two instances, of which the first has an exchange, with what it tells at hand. */
+/** Two instances. The first has an exchange, whose published reports the test sees. */
 function start(times: Partial<ReportTimes> = {}) {
   const members = new FakePeers();
   const peers = members.join(1);
@@ -22,10 +22,10 @@ function start(times: Partial<ReportTimes> = {}) {
     view: shared.view,
     steady: clock.steady,
     report: () => (it.looks++, it.report),
-    unheard: (error: unknown) => void it.unheard.push(error),
+    onUnheard: (error: unknown) => void it.unheard.push(error),
   };
-  const exchange = new ReportExchange(parts, { tellMs: 1, waitMs: 60_000, ...times });
-  /** So many times more it would have told of itself. */
+  const exchange = new ReportExchange(parts, { publishMs: 1, waitMs: 60_000, ...times });
+  /** Waits for so many more publications. */
   const ticks = (count: number): Promise<void> => {
     const from = it.looks;
     return until('it looks at itself', () => it.looks >= from + count);
@@ -73,7 +73,7 @@ test('where there is no other instance nothing is told, and nothing swept', asyn
     view: shut.view,
     report: () => assert.fail('it is asked'),
     steady: takeoverClock().steady,
-    unheard: () => {},
+    onUnheard: () => {},
   });
   assert.deepEqual(await alone.seen(), { living: [], rows: null, rowsAgeMs: 0 });
   assert.deepEqual(shut.asked, {});
@@ -108,7 +108,7 @@ test('who is asked tells the living, each with what it told and how old that is'
     id: 2,
     ...began,
     posts: ['messenger_a:7'],
-    told: { ageMs: 1_500, report: 'of two' },
+    lastReport: { ageMs: 1_500, report: 'of two' },
   });
   assert.equal(living.length, 2);
 });
@@ -135,10 +135,10 @@ test('while the server does not answer, what is known is told, as old as it is',
   pass(4_000);
   const looks = asked['look']!;
   const first = await exchange.seen();
-  assert.equal(first.living[1]!.told?.ageMs, 4_000);
+  assert.equal(first.living[1]!.lastReport?.ageMs, 4_000);
   assert.equal(first.rowsAgeMs, 4_000);
   pass(2_000);
-  assert.equal((await exchange.seen()).living[1]!.told?.ageMs, 6_000);
+  assert.equal((await exchange.seen()).living[1]!.lastReport?.ageMs, 6_000);
   assert.equal(asked['look'], looks + 1, 'and it is not asked by each');
   held.resolve();
 });
@@ -150,7 +150,7 @@ test('of a server that was never reached nobody knows anything', async () => {
   shared.way.catch(() => {});
   const { living, rows } = await exchange.seen();
   assert.deepEqual(
-    living.map(({ id, told }) => [id, told]),
+    living.map(({ id, lastReport: told }) => [id, told]),
     [
       [1, null],
       [2, null],

@@ -1,4 +1,4 @@
-/** A table: what is expected, what came, and what is said where it differs. */
+/** A table: the expectation, the result, and the sentence if they differ. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../config/locate.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether what a brain did is what a test case expects; what is not so is told in words. Pure: the
- * builder runs it, too.
+ * Compares the result of a brain with the expectation of a test case, and describes each
+ * difference. Pure, since the builder runs it too.
  */
 import { isEqual } from '../../config/json-value.ts';
 import type { Json, JsonObject } from '../../config/locate.ts';
@@ -8,17 +8,17 @@ import { describeCall, type ExpectedCall, type Expectation } from '../../config/
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { consensusKey } from '../../brains/policies/consensus.ts';
 
-/** Both are the ends of sentences: `expected …`, `but …`. */
+/** Both are ends of sentences: `expected …`, `but …`. */
 export type Miss = { readonly expected: string; readonly came: string };
 
-/** The tools that the brain's model asked for, whatever became of it. */
+/** The tool calls that the brain's model asked for, executed or not. */
 export type Uses = readonly Pick<ToolUse, 'tool' | 'arguments'>[];
 
 export type Match = 'matches' | 'differs' | 'too_long' | 'too_slow';
 
 /**
- * All but the judge's part.
- * @param match holds a pattern against the reply
+ * Checks all expectations but the judge's.
+ * @param match tests a pattern on the reply
  */
 export function missesOf(
   expect: Expectation,
@@ -70,7 +70,7 @@ function isCall({ tool, arguments: wanted }: ExpectedCall, use: Uses[number]): b
   );
 }
 
-/** Nothing where they are no object, or were cut. */
+/** Returns an empty object if the arguments are no object or were cut. */
 function readArguments(text: string): JsonObject {
   try {
     const value = JSON.parse(text) as Json;

@@ -1,7 +1,7 @@
 /**
- * Runs test cases, several at once, each at a desk of its own where nothing is delivered or kept.
- * No case begins while one of its models has as many in hand as its bound lets through: a case that
- * waited there would lose the time in which its brain has to answer.
+ * Runs test cases, several at a time, each as a dry run that delivers and stores nothing. A case
+ * begins only when all its models are below their limit of calls. Otherwise it would lose its
+ * brain's time for an answer by waiting.
  */
 import type {
   ChannelType,
@@ -26,13 +26,13 @@ import { readTestCases, type ExpectedJudge, type PlacedCase } from '../../config
 export type TrialSettings = {
   readonly secrets: Secrets;
   readonly deps: BrainDeps;
-  /** Texts of the folders of skills, by the brain's name. */
+  /** Texts of the skills, by the brain's name. */
   readonly skills: ReadonlyMap<string, string>;
-  /** What all cases together are charged to: they use one budget. */
+  /** The spend book that all cases share, so they use one budget. */
   readonly spend: DryRunSettings['spend'];
-  /** Where the brain is talked to, for the grants of an agent. */
+  /** The channel that decides which of an agent's grants hold. */
   channelOf(brain: string): ChannelType | null;
-  /** At most so many cases are under way. */
+  /** How many cases may be under way. */
   readonly jobsMax: number;
   readonly stop: AbortSignal;
 };
@@ -49,16 +49,19 @@ export type CaseResult = {
   readonly planned: PlannedCase;
   readonly passed: boolean;
   readonly runs: readonly CaseRun[];
-  /** Of all runs. */
+  /** The sum over all runs. */
   readonly ms: number;
 };
 
-/** One for each case, in their order. They reject only for a bug; a stop lets each case fail. */
+/**
+ * Returns a promise for each case, in their order. It rejects only for a bug. A stop makes each
+ * case fail.
+ */
 export function startCases(
   cases: readonly PlannedCase[],
   settings: TrialSettings,
 ): readonly Promise<CaseResult>[] {
-  const seats = new Seats(settings.jobsMax);
+  const seats = new CaseSlots(settings.jobsMax);
   const waiting = cases.map((planned) => {
     return { planned, result: Promise.withResolvers<CaseResult>() };
   });
@@ -86,8 +89,8 @@ function modelsOf({ brain, judge }: PlannedCase): readonly ModelConfig[] {
   return judge === null ? brain.models : [...brain.models, judge.model];
 }
 
-/** What is in hand: cases, and calls of each model. */
-class Seats {
+/** Counts the cases and the calls of each model under way. */
+class CaseSlots {
   readonly #most: number;
   readonly #taken = new Map<string, number>();
   #cases = 0;
@@ -143,7 +146,7 @@ async function runOnce(planned: PlannedCase, settings: TrialSettings): Promise<C
   }
   const reply = decision.text;
   const misses = expect === null ? [] : missesOf(expect, reply, uses, matchWithin);
-  // What fails already need not cost another question.
+  // A reply that fails already needs no question to a judge.
   const judged =
     judge === null || misses.length > 0 ? [] : await missOfJudge(planned, judge, reply, settings);
   const all = [...misses, ...judged];
@@ -178,9 +181,9 @@ async function missOfJudge(
 }
 
 /**
- * A model that says whether a reply meets a sentence. It is asked as any brain is at the desk of a
- * rehearsal, by a brain that has this model alone: so a private brain's reply stays as private, and
- * what it costs is charged like a trial of the brain that is judged.
+ * A model that judges whether a reply meets a sentence. A brain with this model alone asks it, as a
+ * dry run. So a private brain's reply stays private, and the cost is charged like a trial of the
+ * judged brain.
  */
 type Verdict = 'yes' | 'no' | 'unclear';
 
@@ -195,12 +198,14 @@ function judgeBrain(brain: BrainConfig, model: ModelConfig): BrainConfig {
   };
 }
 
-/** @param mark which the reply cannot know, so that nothing in it ends what is marked as data */
-function judgePrompt(said: string, reply: string, asks: string, mark: string): string {
+/**
+ * @param mark a text that the reply cannot know, so that the reply cannot end its own data block
+ */
+function judgePrompt(question: string, reply: string, asks: string, mark: string): string {
   return `You judge a reply. Answer with the one word yes or no.
 
 [data ${mark}] what was said
-${said}
+${question}
 [end ${mark}]
 [data ${mark}] the reply
 ${reply}
@@ -211,7 +216,7 @@ Does the reply meet this? ${asks}
 Answer yes or no, as the first word.`;
 }
 
-/** By the first word of the answer. */
+/** Reads the verdict from the first word of the answer. */
 export function verdictOf(answer: string): Verdict {
   const words = withoutThinkBlock(answer).slice(0, 200);
   const [, first = ''] = /^[^\p{L}\p{N}]*([\p{L}\p{N}]+)/u.exec(words) ?? [];
@@ -220,9 +225,9 @@ export function verdictOf(answer: string): Verdict {
 }
 
 /**
- * A pattern that an operator wrote, held against a text that a model wrote. A regular expression of
- * JavaScript may take for ever over a text that is made for it, and nothing else of the process
- * runs meanwhile: so it is given a time, after which the engine itself gives up.
+ * Matches an operator's pattern against a model's text. A regular expression of JavaScript may run
+ * without end on a crafted text, and blocks the process meanwhile. So the engine stops it after a
+ * time limit.
  */
 export const matchedCharactersMax = 100_000;
 const matchMs = 500;
@@ -244,10 +249,10 @@ export function matchWithin(pattern: string, text: string): Match {
   }
 }
 
-/** From a configuration to the test cases that are to be run, or to what is wrong with them. */
+/** Finds the test cases to run in a configuration, or the problems with them. */
 export type PlannedCase = PlacedCase & {
   readonly brain: BrainConfig;
-  /** The brain's place in the configuration. */
+  /** The brain's index in the configuration. */
   readonly at: number;
   readonly judge: PlannedJudge | null;
 };
@@ -290,7 +295,7 @@ type Surroundings = {
   readonly problems: ProblemList;
 };
 
-/** A model of the brain itself comes before the same one of another brain. */
+/** Prefers a model of the brain itself to the same model of another brain. */
 function findJudge(wanted: ExpectedJudge, { config, brain, path, problems }: Surroundings) {
   if (wanted.model === '') return null;
   const [, provider = '', id = ''] = /^([^/]*)\/(.*)$/s.exec(wanted.model) ?? [];

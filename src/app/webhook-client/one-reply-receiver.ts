@@ -1,6 +1,6 @@
 /**
- * Stands in as the receiver for one answer. It takes the reply to its own message and leaves every
- * other, so that svc keeps those for the receiver that they are meant for.
+ * Acts as the receiver for one reply. It accepts the reply to its own message and refuses every
+ * other, so svc keeps those for the real receiver.
  */
 import type { WebhookConfig } from '../../config/config.ts';
 import { holderOfPort, describeHolder } from '../../lib/holders.ts';
@@ -9,9 +9,12 @@ import type { ReplyChecks } from './reply-receiver.ts';
 import { localReplyAddress } from './webhook-client.ts';
 
 export class StandIn implements AsyncDisposable {
-  /** The reply to the message, once it was expected. */
+  /** The reply to the expected message. */
   readonly reply: Promise<ReceivedReply>;
-  /** Tells which message was accepted, null for none. A reply may be faster than the 200. */
+  /**
+   * Sets the id of the accepted message, or null for none. A reply may come before the webhook's
+   * 200.
+   */
   readonly expect: (id: string | null) => void;
   readonly #receiver: ReplyReceiver;
 
@@ -25,7 +28,7 @@ export class StandIn implements AsyncDisposable {
     this.expect = expect;
   }
 
-  /** @returns or why not, as the end of a sentence */
+  /** @returns the receiver, or why it cannot listen, as the end of a sentence */
   static async open(webhook: WebhookConfig, checks: ReplyChecks): Promise<StandIn | string> {
     const { outboundUrl, mapping } = webhook;
     const address = localReplyAddress(webhook);

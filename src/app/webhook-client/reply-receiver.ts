@@ -1,7 +1,7 @@
 /**
- * Stands where the webhook's replies are POSTed to. A request that is not svc's, as far as the
- * configuration lets that be told, is answered 401; a reply that is left is answered 503, so that
- * svc keeps it and tries again.
+ * Listens at the address that the webhook's replies are POSTed to. It answers 401 to a request that
+ * is not svc's, as far as the configuration allows a check. It answers 503 to a reply that it does
+ * not take, so svc keeps it and tries again.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -15,17 +15,17 @@ import { isSigned, signingKeyBytes } from '../../lib/webhook-signature.ts';
 export type ReceivedReply = {
   readonly conversation: string;
   readonly text: string;
-  /** Who says it: the brain's name. */
+  /** The brain's name. */
   readonly from: string;
-  /** The same over all tries of one reply; null: it does not say. */
+  /** The same in all tries of one reply; null: the reply has none. */
   readonly id: string | null;
-  /** The id of the message that it answers; null: it does not say. */
+  /** The id of the message that it answers; null: the reply has none. */
   readonly inReplyTo: string | null;
-  /** Everything that was POSTed. */
+  /** The whole POSTed body. */
   readonly body: Readonly<Record<string, unknown>>;
 };
 
-/** What tells that it is svc who POSTs; null: it is not asked for. */
+/** The secrets that prove that svc sends the POST; null: no check. */
 export type ReplyChecks = { readonly secret: string | null; readonly signingKey: string | null };
 
 export type ReceiverOptions = {
@@ -33,7 +33,7 @@ export type ReceiverOptions = {
   readonly port: number;
   readonly mapping: Mapping;
   readonly checks: ReplyChecks;
-  /** Told of each reply; true: it is confirmed, false: svc keeps it. Never rejects. */
+  /** Called with each reply; true confirms it, false makes svc keep it. Never rejects. */
   readonly take: (reply: ReceivedReply) => boolean | Promise<boolean>;
 };
 
@@ -44,10 +44,10 @@ export interface ReplyReceiver extends AsyncDisposable {
 /** `code`: the system's name of the error, such as EADDRINUSE. */
 export type NotListening = { readonly kind: 'problem'; readonly code: string };
 
-/** A reply is a model's answer, and not more than svc reads of one. */
+/** A reply is a model's answer, so it is not larger than an answer that svc reads. */
 const bodyBytesMax = 16 * 1024 * 1024;
 const connectionsMax = 64;
-/** For answers that are on their way at the end. */
+/** How long to wait at the end for answers under way. */
 const closeMs = 1_000;
 
 export async function openReplyReceiver(
@@ -132,19 +132,19 @@ function replyIn(text: string, mapping: Mapping): ReceivedReply | null {
     return null;
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
-  const told = (key: string): string | null => {
+  const field = (key: string): string | null => {
     const value = Object.hasOwn(body, key) ? body[key] : null;
     return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
   };
-  const said = told(mapping.text);
-  if (said === null) return null;
-  // A mapped name holds what the mapping says, and not what svc would tell there.
+  const replyText = field(mapping.text);
+  if (replyText === null) return null;
+  // A configured field name holds the mapped value, and not svc's own.
   const own = (name: string): string | null =>
-    Object.values(mapping).includes(name) ? null : told(name);
+    Object.values(mapping).includes(name) ? null : field(name);
   return {
-    conversation: told(mapping.conversation_id) ?? '',
-    text: said,
-    from: told(mapping.sender_name) ?? told(mapping.sender_id) ?? '',
+    conversation: field(mapping.conversation_id) ?? '',
+    text: replyText,
+    from: field(mapping.sender_name) ?? field(mapping.sender_id) ?? '',
     id: own('message_id'),
     inReplyTo: own('in_reply_to'),
     body,

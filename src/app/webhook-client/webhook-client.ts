@@ -1,4 +1,4 @@
-/** The webhook of a configuration, as somebody at this machine reaches it and stands behind it. */
+/** The webhook of a configuration, for a sender and receiver on this machine. */
 import { isLoopbackHost } from '../../config/address.ts';
 import type { Config, EnvName, Secrets, WebhookConfig } from '../../config/config.ts';
 import { signingKeyFault } from '../../config/secret-value.ts';
@@ -18,7 +18,7 @@ export type WebhookPlace = {
   readonly isRouted: boolean;
 };
 
-/** Null: there is no webhook channel. */
+/** null: there is no webhook channel. */
 export function webhookIn({ channels, routes }: Config): WebhookPlace | null {
   for (const [index, channel] of channels.entries()) {
     if (channel.type !== 'webhook') continue;
@@ -28,14 +28,14 @@ export function webhookIn({ channels, routes }: Config): WebhookPlace | null {
   return null;
 }
 
-/** Where messages are POSTed to. */
+/** The URL that messages are POSTed to. */
 export function inboundUrl({ bind, path }: WebhookConfig): URL {
   return new URL(path, originOf(bind));
 }
 
 export type LocalAddress = { readonly host: string; readonly port: number };
 
-/** Where a receiver on this machine would listen; null: replies go elsewhere, or by https. */
+/** Where a receiver on this machine would listen; null: replies go elsewhere, or over https. */
 export function localReplyAddress({ outboundUrl }: WebhookConfig): LocalAddress | null {
   const { protocol, hostname, port } = new URL(outboundUrl);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -45,7 +45,7 @@ export function localReplyAddress({ outboundUrl }: WebhookConfig): LocalAddress 
 
 export type ReplyChecksRead =
   | { readonly kind: 'read'; readonly checks: ReplyChecks }
-  /** Without this one nobody can tell whether it is svc who POSTs. */
+  /** Without this variable, nobody can check whether svc sends the POST. */
   | { readonly kind: 'missing'; readonly name: EnvName };
 
 export function replyChecks(
@@ -64,7 +64,7 @@ function missing(name: EnvName): ReplyChecksRead {
   return { kind: 'missing', name };
 }
 
-/** Says one message to the webhook of the running service, as any sender would. */
+/** A message to POST to the running service, as any sender would. */
 type Said = { readonly sender: string; readonly text: string };
 
 /** `refused`: a sentence for the person who asked. */
@@ -75,7 +75,7 @@ type Posted =
 const answerMs = 30_000;
 const bodyBytesMax = 65_536;
 
-/** @param start the line that starts the service, for where none answers */
+/** @param start the command line that starts the service, for the remedy if none answers */
 export async function postMessage(
   webhook: WebhookConfig,
   secret: string,
@@ -90,7 +90,7 @@ export async function postMessage(
     method: 'POST',
     url,
     headers: {
-      // Header bytes are latin1, and this is how the bytes of UTF-8 look in it.
+      // Header bytes are latin1; this writes the bytes of UTF-8 so.
       authorization: `Bearer ${Buffer.from(secret, 'utf8').toString('latin1')}`,
       'content-type': 'application/json',
       'user-agent': `svc/${programVersion()}`,

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import type { EnvName, ModelConfig, Config } from '../../config/config.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
 import { logLevels, createLog, type LogLevel } from '../../lib/log.ts';
-import type { Ending, Listening } from '../../app/run.ts';
+import type { Ending, Listening } from '../../app/run-contract.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';

@@ -1,6 +1,6 @@
 import { namedSecrets } from '../../config/secrets.ts';
 import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
-import { tell } from '../http/answer.ts';
+import { answerWith } from '../http/answer.ts';
 import { channelsOf, wholeOf } from '../instances/whole.ts';
 import { brainsOf, routesOf, statusOf, storageOf } from '../status.ts';
 import * as schemas from '../schemas/status.ts';
@@ -8,8 +8,8 @@ import { readRoute, type Route } from './route.ts';
 
 const contentType = 'application/json';
 
-/** What the service is made of now, and the states of its parts. */
-export function planRoutes(ports: AdminPorts, access: Access): Route[] {
+/** The current parts of the service and their states. */
+export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] {
   return [
     readRoute({
       path: '/api/v1/status',
@@ -18,7 +18,7 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       contentType,
       schema: { name: 'Status', of: schemas.statusSchema },
       answer: async (_values, { asker }) =>
-        tell(schemas.statusSchema, await statusOf(ports, access, asker)),
+        answerWith(schemas.statusSchema, await statusOf(ports, access, asker)),
     }),
     readRoute({
       path: '/api/v1/channels',
@@ -27,8 +27,8 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       contentType,
       schema: { name: 'Channels', of: schemas.channelsSchema },
       answer: async (_values, { asker }) => {
-        const rows = channelsOf(await wholeOf(ports), ports.plan().config, asker);
-        return tell(schemas.channelsSchema, { rows });
+        const rows = channelsOf(await wholeOf(ports), ports.runningConfig().config, asker);
+        return answerWith(schemas.channelsSchema, { rows });
       },
     }),
     readRoute({
@@ -37,7 +37,7 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       summary: 'The brains, and the models that they ask.',
       contentType,
       schema: { name: 'Brains', of: schemas.brainsSchema },
-      answer: () => tell(schemas.brainsSchema, { rows: brainsOf(ports.plan()) }),
+      answer: () => answerWith(schemas.brainsSchema, { rows: brainsOf(ports.runningConfig()) }),
     }),
     readRoute({
       path: '/api/v1/routes',
@@ -46,8 +46,8 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       contentType,
       schema: { name: 'Routes', of: schemas.routesSchema },
       answer: async () => {
-        const rows = routesOf(await wholeOf(ports), ports.plan().config);
-        return tell(schemas.routesSchema, { rows });
+        const rows = routesOf(await wholeOf(ports), ports.runningConfig().config);
+        return answerWith(schemas.routesSchema, { rows });
       },
     }),
     namesRoute(ports),
@@ -61,12 +61,12 @@ function namesRoute(ports: AdminPorts): Route {
     summary: 'The names in the configuration in use: of parts, and of the variables for secrets.',
     contentType,
     schema: { name: 'ConfigNames', of: schemas.configNamesSchema },
-    answer: () => tell(schemas.configNamesSchema, namesOf(ports)),
+    answer: () => answerWith(schemas.configNamesSchema, namesOf(ports)),
   });
 }
 
 function namesOf(ports: AdminPorts): ConfigNames {
-  const { revision, usedAt, config } = ports.plan();
+  const { revision, usedAt, config } = ports.runningConfig();
   return {
     revision,
     usedAt,
