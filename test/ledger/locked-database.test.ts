@@ -1,7 +1,7 @@
 /**
- * Another program writes the database, and takes its time: a person with `sqlite3` and
- * `BEGIN IMMEDIATE`, or a backup tool. To SQLite that is SQLITE_BUSY (sqlite.org/wal.html, "there
- * can be only one writer at a time"). What svc does then is what it does on a full disk.
+ * Another program writes the database for a while: a person with `sqlite3` and `BEGIN IMMEDIATE`,
+ * or a backup tool. To SQLite that is SQLITE_BUSY (sqlite.org/wal.html, "there can be only one
+ * writer at a time"). svc then does the same as on a full disk.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ type World = AsyncDisposable &
     readonly crashes: Crashes;
     readonly rooms: string[];
     readonly faults: unknown[];
-    /** @returns ends it */
+    /** @returns a function that ends the lock */
     lock(): () => void;
   };
 
