@@ -1,7 +1,4 @@
-/**
- * Power cuts of a running svc: records the length of the disk's log at every 200, and looks at the
- * files after a cut.
- */
+/** Power cuts of a running svc: the length of the disk's log at every 200, and the files left. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -169,9 +169,7 @@ class Putter {
     if (moves) this.#movedAt = performance.now();
   }
 
-  /**
-   * Puts the first configuration again, under which waiting people on Telegram get their answers.
-   */
+  /** Puts the first configuration again, so that waiting people on Telegram are answered. */
   async end(): Promise<void> {
     await this.#take(this.#stage.draft, (await this.#stage.ask('config')).etag!);
   }

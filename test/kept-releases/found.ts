@@ -123,9 +123,7 @@ function withoutNotes(text: string): string {
   return text.split('\n\n[data ')[0]!;
 }
 
-/**
- * Asserts that the next turn of each conversation shows the model the texts of its last session.
- */
+/** Asserts that each conversation's next turn shows the model the texts of its last session. */
 async function assertRecalled(world: World, { history, notes }: Expected): Promise<void> {
   for (const { channel, conversation, sessions, turns } of history) {
     if (channel !== webhook) continue;

@@ -1,6 +1,4 @@
-/**
- * One order from the question to the end: the asker, the strangers, the approver, the late ones.
- */
+/** One order from the question to the end: asker, strangers, approver, late deciders. */
 import assert from 'node:assert/strict';
 import type { Chat, User } from '../../fake/telegram/wire.ts';
 import { post } from '../../support/program.ts';

@@ -1,6 +1,4 @@
-/**
- * The service on either backend of the ledger, with a crowd at its webhook and people on Telegram.
- */
+/** The service on either backend, with a crowd at its webhook and people on Telegram. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';

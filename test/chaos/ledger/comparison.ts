@@ -44,8 +44,7 @@ export class Comparison {
   }
 
   /**
-   * Asserts that exactly these rows may be claimed: as many as allowed, and the older before the
-   * younger.
+   * Asserts that exactly these rows may be claimed: as many as allowed, older before younger.
    * @returns the row of each claim
    */
   claimed<C extends Claim, R extends Row>(

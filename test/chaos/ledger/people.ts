@@ -1,6 +1,4 @@
-/**
- * People's requests to a ledger: replay or discard dead letters, forget a conversation or sender.
- */
+/** People's requests: replay or discard dead letters, forget a conversation or a sender. */
 import assert from 'node:assert/strict';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Whose } from '../../../src/domain/story.ts';

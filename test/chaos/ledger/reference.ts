@@ -318,9 +318,7 @@ export class Reference {
     return said || [turns, ...past].flat().some(({ of }) => of !== null);
   }
 
-  /**
-   * The answer to a discarded message goes with its conversation only. @returns the number removed
-   */
+  /** The answer to a discarded message goes with its conversation only. @returns rows removed */
   forget(queues: ReadonlySet<string>, by: 'conversation' | 'sender'): number {
     const known = new Set(this.#kept.map(({ id }) => id));
     const stays = (row: { readonly queue: string; readonly of?: string | null }): boolean =>

@@ -19,7 +19,7 @@ const spoilings: readonly Parameters<FakeTelegram['fail']>[] = [
   ['sendMessage', limited],
 ];
 
-/** Each person in a private chat, on a server without drafts: they leave nothing behind. */
+/** Opens private chats on a server without drafts, since drafts leave no message behind. */
 export async function openOnTelegram(script: Script, random: () => number): Promise<Messenger> {
   const more = { storage: { path: 'svc.db' } };
   const shows = { channel: { streaming: true }, draftsFor: 'nobody' } as const;
