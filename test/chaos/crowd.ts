@@ -109,15 +109,15 @@ export class Crowd {
     const message = { sender_id: conversation, text };
     const { url } = this;
     const startedAt = performance.now();
-    const told = (status: number | null, fault: string | null): void =>
+    const report = (status: number | null, fault: string | null): void =>
       this.onTried({ url, startedAt, ms: performance.now() - startedAt, status, fault });
     const answer = await post(url, message, { 'webhook-id': text }).catch((error: unknown) => {
-      told(null, faultOf(error));
+      report(null, faultOf(error));
       return null;
     });
     if (answer === null) return null;
     const { status, body } = answer;
-    told(status, null);
+    report(status, null);
     if (status === 200) return String(body['message_id']);
     this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);
     return null;

@@ -6,7 +6,7 @@ function shownOf(before: number): number {
   return before <= 40 ? before : 20 + ((before - 41) % 21);
 }
 
-/** Asserts that a prompt holds every text before it, each with its answer, without a gap. */
+/** Counts prompts that are not exactly the texts before them, each with its answer. */
 export class History {
   wrong = 0;
 

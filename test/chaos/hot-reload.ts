@@ -161,8 +161,8 @@ class Putter {
     const moves = urlOf(draft) !== urlOf(this.#used);
     const body = JSON.stringify(draft.document);
     this.#moving = moves;
-    const told = await this.#stage.ask('config', { method: 'PUT', ifMatch, body });
-    assert.equal(told.status, 200, JSON.stringify(told.body));
+    const answer = await this.#stage.ask('config', { method: 'PUT', ifMatch, body });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
     this.#used = draft;
     this.#crowd.url = urlOf(draft);
     this.#moving = false;

@@ -154,8 +154,8 @@ async function beside(
     if (kind === 'call') assert.notEqual(use.outcome, 'done');
     if (kind === 'none') assert.equal(use.rule, 'unavailable');
   }
-  const told = JSON.stringify([stage.warnings, stage.standing(), stage.announced()]);
-  assert.ok(!told.includes(canary), 'a secret is told');
+  const reports = JSON.stringify([stage.warnings, stage.standing(), stage.announced()]);
+  assert.ok(!reports.includes(canary), 'a secret is told');
   if (kind === 'none') assert.deepEqual(stage.announced(), []);
   return { p99, asked: ran.length };
 }

@@ -282,8 +282,8 @@ class Cell implements AsyncDisposable {
     const held = this.#proxy.heldMs[side];
     const most = holdsMs[this.#link] + slackMs;
     await until('svc lets go of who is silent', () => held.length === this.#proxy.endless);
-    const told = `silent sides were held on to for ${held.join(', ')} ms`;
-    assert.ok(!this.#isJudged || Math.max(0, ...held) <= most, told);
+    const message = `silent sides were held on to for ${held.join(', ')} ms`;
+    assert.ok(!this.#isJudged || Math.max(0, ...held) <= most, message);
     const spoiled = await this.#countSpoiled();
     await this.#letGo();
     this.#program.child.kill('SIGTERM');
@@ -292,10 +292,7 @@ class Cell implements AsyncDisposable {
     return spoiled;
   }
 
-  /**
-   * Waits until connections and handles are as before, once the other side has closed the idle
-   * ones.
-   */
+  /** Waits until connections and handles are as before, and the other side has closed idle ones. */
   async #letGo(): Promise<void> {
     this.#agent.destroy();
     for (const thing of [this.#proxy, this.#receiver, ...this.#models]) {

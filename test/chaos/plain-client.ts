@@ -28,7 +28,7 @@ async function same(count: number, caseAt: (number: number) => Case): Promise<vo
   assert.deepEqual(await differencesOf(count, caseAt), []);
 }
 
-/** Every ending; reads at once, with a slow load or a discarded body, have fewer. */
+/** The reads with every ending, and variants: at once, undici loaded late, body discarded. */
 const casesOf = (reads: readonly Buffer[]): readonly Case[] => [
   ...endings.map((ending) => ({ reads, ending })),
   { reads, ending: 'end', atOnce: true },

@@ -76,8 +76,8 @@ export const postgres: Proof = {
       const starts = { 'starts without a server': svc.failedStarts };
       return { kind: 'proved', figures: { ...audited, ...figures, ...starts } };
     } catch (error) {
-      const told = svc.program.log().slice(-4_000);
-      throw new Error(`${(error as Error).message}\nit has written\n${told}`, { cause: error });
+      const log = svc.program.log().slice(-4_000);
+      throw new Error(`${(error as Error).message}\nit has written\n${log}`, { cause: error });
     }
   },
 };

@@ -103,7 +103,7 @@ function judge(
   messages: number,
   say: (line: string) => void,
 ): Record<string, string> {
-  const told: Record<string, string> = {};
+  const ranges: Record<string, string> = {};
   const leaks: string[] = [];
   for (const [name, { allowed, from, memory = false }] of Object.entries(figures)) {
     const values = samples.map((sample) => sample[name]!);
@@ -112,12 +112,12 @@ function judge(
     const whole = `${name}: ${line}, by the slope ${growth.slopeGrowth.toFixed(1)}`;
     say(whole);
     if (messages < from) continue;
-    if (memory) told[name] = line;
+    if (memory) ranges[name] = line;
     if (!growth.flat) leaks.push(`${whole} (${values.map((value) => value.toFixed(1)).join(' ')})`);
   }
   assert.deepEqual(leaks, [], 'nothing grows');
-  told['figures that grow'] = '0';
-  return told;
+  ranges['figures that grow'] = '0';
+  return ranges;
 }
 
 /** Makes settled rows old enough for the cleanup, as if time had passed. */

@@ -1,5 +1,5 @@
 /**
- * Budgets under everything that could make a call without a charge: models asked together, retries,
+ * Budgets under everything that could let a call bypass them: models asked together, retries,
  * agents, trials, kills, and two processes with one budget. The counts of svc must agree with the
  * counts of the providers.
  */
@@ -47,11 +47,11 @@ export const spend: Proof = {
     const rest = cells.entries();
     const work = async (): Promise<void> => {
       for (const [at, cell] of rest) {
-        const told = await proveCell(cell, count, seeded(seed + at));
-        for (const [name, figure] of Object.entries(told)) {
+        const counts = await proveCell(cell, count, seeded(seed + at));
+        for (const [name, figure] of Object.entries(counts)) {
           sums[name] = (sums[name] ?? 0) + Number(figure);
         }
-        say(`${cell.kind} on ${cell.backend}: ${told['calls']} calls, ${told['kills']} kills`);
+        say(`${cell.kind} on ${cell.backend}: ${counts['calls']} calls, ${counts['kills']} kills`);
       }
     };
     await together([work, work]);
@@ -173,9 +173,7 @@ const ofDay = 'I have used what I may use for one day. I can answer again tomorr
 const outcomes = new Set(['reply', 'over_budget', 'no_consensus', 'no_answer', 'busy']);
 const ofTurn = /^This would take more than I may use for one message\./;
 
-/**
- * Asserts that every reply is allowed, and that the budget was used up: else this shows nothing.
- */
+/** Asserts that every reply is allowed, and that the budget was used up, as it must be. */
 function judged({ hasFree }: BrainFacts, turns: readonly Turn[]): Figures {
   const counts = { messages: 0, trials: 0, 'over budget': 0, 'too large': 0, 'by a free model': 0 };
   for (const { marker, reply, trace } of turns) {

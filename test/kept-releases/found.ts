@@ -101,9 +101,9 @@ async function assertLetters(world: World, { deadLetters }: Expected): Promise<v
 
 async function assertOfAgents(world: World, { toolUses, notes }: Expected): Promise<void> {
   const uses = await world.rows<{ key: string; tool: string }>('tool-uses');
-  const told = uses.map(({ key }) => world.ask(`tool-uses/${key}`));
+  const asked = uses.map(({ key }) => world.ask(`tool-uses/${key}`));
   assert.deepEqual(
-    ((await Promise.all(told)) as readonly Use[]).map(({ conversation, tool }) => ({
+    ((await Promise.all(asked)) as readonly Use[]).map(({ conversation, tool }) => ({
       conversation,
       tool,
     })),

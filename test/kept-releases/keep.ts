@@ -44,8 +44,8 @@ export async function keep(
 
 function formerSchema(folder: string): object {
   try {
-    const told = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as object;
-    return 'schema' in told ? (told.schema as object) : {};
+    const known = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as object;
+    return 'schema' in known ? (known.schema as object) : {};
   } catch {
     return {};
   }

@@ -182,10 +182,10 @@ suite('after a commit that failed', () => {
       it.ledger.recordWrite({ at: 1, action: 'replay', target: {}, status: 200, reason: null }),
     ];
     const forgotten = it.ledger.forget({ kind: 'sender', channel: hook, sender: 'nobody' });
-    const told = assert.rejects(forgotten, /storage has failed/);
+    const rejected = assert.rejects(forgotten, /storage has failed/);
     it.storage.fail(new Error('the disk is gone'));
     assert.deepEqual(await Promise.all(ends), [false, false, false, false]);
-    await told;
+    await rejected;
     assert.equal(it.ledger.gauges().deadLetters, 0);
     await noneIn(it);
     await noneOut(it);

@@ -79,8 +79,8 @@ test('a message’s story is the same while svc runs and when it has stopped', a
     /: answered by llama3\.2 .*; delivered\n(.*\n)* +\d+ +\d+ +llama3\.2 \(Ollama\): answer/,
   );
   assert.doesNotMatch(out, /hello/);
-  const told = await on.svc(`trace ${id} --text`);
-  assert.match(told.out, /\nada:\n {2}hello\[2J\n/);
+  const trace = await on.svc(`trace ${id} --text`);
+  assert.match(trace.out, /\nada:\n {2}hello\[2J\n/);
   const unknown = await on.svc('trace 0000000000000000000000');
   assert.deepEqual(unknown, {
     code: 1,

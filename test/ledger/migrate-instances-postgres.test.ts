@@ -189,14 +189,14 @@ postgresTest(
   async () => {
     await using it = await Bench.open();
     const from = await it.waiting('one');
-    const told = [
+    const rows = [
       "post (name, owner, epoch) VALUES ('keeper', 1, 1)",
       "board (kind, body) VALUES ('forget', '{}')",
       "instance_status (id, body) VALUES (1, '{}')",
       "proposal (base, instance, revision, by, text) VALUES (1, 1, 'r', 'b', '{}')",
       'vote (proposal, instance) VALUES (1, 1)',
     ];
-    for (const one of told) await it.client.query(`INSERT INTO svc.${one}`);
+    for (const one of rows) await it.client.query(`INSERT INTO svc.${one}`);
     assert.equal(await refusal(from, it.server), 'opened', 'what instances only told is nothing');
     const ledger = await it.start();
     assert.match(await refusal(from, it.server), /^storage_locked: /);

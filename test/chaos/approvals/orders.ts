@@ -42,8 +42,8 @@ export function payerAt(host: string, changes: (order: number) => boolean) {
     const key = keyOf(followed ?? JSON.stringify(calls?.[0]?.function.arguments))!;
     const [order, take] = key.split('.').map(Number) as [number, number];
     const lines = last.content.slice(last.content.lastIndexOf('[data ')).split('\n');
-    const told = lines[1]!;
-    const isRun = !/said no|in time|cannot|not run/.test(told);
+    const result = lines[1]!;
+    const isRun = !/said no|in time|cannot|not run/.test(result);
     if (take === 1 && isRun && changes(order)) return pay(order, 2);
     return { answer: `told ${key}: ${lines.slice(1, -1).join(' ')}` };
   };

@@ -45,9 +45,9 @@ export class Seer {
       return text === '' ? marks.size === 0 || albums.has(album!) : marks.has(text);
     });
     const fitting = new Set(own.flatMap(({ files }) => files.map(({ mark }) => mark)));
-    const told = content.split('[picture: ').length - 1;
+    const pictures = content.split('[picture: ').length - 1;
     this.mistaken += images.filter((image) => !fitting.has(markOf(image))).length;
-    this.mistaken += Math.max(0, images.length - told);
+    this.mistaken += Math.max(0, images.length - pictures);
   }
 }
 

@@ -175,9 +175,9 @@ export class Comparison {
     const step = this.#model.step - 1;
     for (const row of [...this.#model.inbox, ...this.#model.outbox]) {
       if (row.readySince !== step || row.claimed) continue;
-      const told = this.#woken.has(`${row.box} ${row.channel}`);
+      const isWoken = this.#woken.has(`${row.box} ${row.channel}`);
       assert.ok(
-        told,
+        isWoken,
         `${row.id} has become claimable${passed ? ' in time' : ''}, nobody was woken`,
       );
     }

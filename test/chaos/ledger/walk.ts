@@ -234,10 +234,10 @@ export class Walk {
     if (open === undefined) return false;
     const { claim, row } = open;
     const { ledger } = this.#world;
-    const told = short(row.message.text);
+    const name = short(row.message.text);
     this.#end(claim);
     if (kind === 'releaseIn') {
-      this.#tell(`release in ${told}`);
+      this.#tell(`release in ${name}`);
       this.#model.release(row);
       await ledger.release(claim);
       return true;
@@ -247,7 +247,7 @@ export class Walk {
     // A dead message was no command, so it recalled nothing.
     const spared = kind === 'buryIn' ? { ...whole, imported: null } : whole;
     const effects = silent ? null : spared;
-    this.#tell(`${kind} ${told} ${effects === null ? '' : tellEffects(effects)}`);
+    this.#tell(`${kind} ${name} ${effects === null ? '' : tellEffects(effects)}`);
     this.#model.finish(row, effects, kind === 'buryIn');
     this.#people.finished(row, effects);
     const ended =
@@ -365,9 +365,9 @@ export class Walk {
       return this.#people.recall(claim, row, dice);
     }
     const isHand = kind === 'hold' || kind === 'byHand' || kind === 'giveBack';
-    const told = await (isHand ? this.#hands.take(kind, dice) : this.#people.ask(kind, dice));
-    if (told === null) return false;
-    this.#tell(told);
+    const report = await (isHand ? this.#hands.take(kind, dice) : this.#people.ask(kind, dice));
+    if (report === null) return false;
+    this.#tell(report);
     const rows = new Set([...this.#model.inbox, ...this.#model.outbox].map(({ id }) => id));
     const isOpen = ({ row: { id, claimed } }: OpenIn): boolean => rows.has(id) && claimed;
     this.#openIn = this.#openIn.filter((open) => isOpen(open) || this.#end(open.claim));

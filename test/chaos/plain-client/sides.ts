@@ -59,8 +59,8 @@ class Side {
       discardBody: more.discardBody ?? false,
     };
     const sent = { stopper: new Stopper(), result: 'none' as HttpResult | 'none' };
-    const told = (result: HttpResult): void => void (sent.result = result);
-    const exchange = new Exchange(request, sent.stopper, told, assert.ifError);
+    const note = (result: HttpResult): void => void (sent.result = result);
+    const exchange = new Exchange(request, sent.stopper, note, assert.ifError);
     exchange.watch(deadlines);
     if (this.#isPlain) exchange.text = writeRequest(request);
     this.#connections.take(exchange);

@@ -97,10 +97,10 @@ async function documentOf(discordUrl: string, modelUrl: string) {
 function deedsOn({ calls }: FakeDiscord): readonly Deed[] {
   return calls.flatMap(({ route, path, body, at, isSpoiled }): Deed[] => {
     const { content } = (body ?? {}) as { readonly content?: unknown };
-    const told = { text: String(content), at, isSpoiled };
-    if (route === create) return [{ kind: 'make', message: null, ...told }];
-    if (route === edit) return [{ kind: 'edit', message: path.split('/')[4]!, ...told }];
-    return route === response ? [{ kind: 'edit', message: null, ...told }] : [];
+    const facts = { text: String(content), at, isSpoiled };
+    if (route === create) return [{ kind: 'make', message: null, ...facts }];
+    if (route === edit) return [{ kind: 'edit', message: path.split('/')[4]!, ...facts }];
+    return route === response ? [{ kind: 'edit', message: null, ...facts }] : [];
   });
 }
 

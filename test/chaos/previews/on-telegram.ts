@@ -42,10 +42,10 @@ export async function openOnTelegram(script: Script, random: () => number): Prom
     deeds: () =>
       telegram.calls.flatMap(({ method, params, at, answer }): Deed[] => {
         const { chat_id, message_id, text } = params;
-        const told = { text: String(text), at, isSpoiled: answer === null };
-        if (method === 'sendMessage') return [{ kind: 'make', message: null, ...told }];
+        const facts = { text: String(text), at, isSpoiled: answer === null };
+        if (method === 'sendMessage') return [{ kind: 'make', message: null, ...facts }];
         if (method !== 'editMessageText') return [];
-        return [{ kind: 'edit', message: nameOf(chat_id, message_id), ...told }];
+        return [{ kind: 'edit', message: nameOf(chat_id, message_id), ...facts }];
       }),
     made: () =>
       telegram.sent.map(({ message, params, chatId, at }): Made => ({

@@ -92,10 +92,10 @@ export class Network implements AsyncDisposable {
 
   /** Returns everything that has left by now, and ends the capture. */
   async end(): Promise<Seen> {
-    const told = await this.ask({ kind: 'end' });
-    if (told.kind !== 'ended') throw new Error('the far side does not end');
-    const { heard, dropped } = told;
-    return { ...readCapture(this.#file), heard, dropped, names: new Set(told.names) };
+    const answer = await this.ask({ kind: 'end' });
+    if (answer.kind !== 'ended') throw new Error('the far side does not end');
+    const { heard, dropped } = answer;
+    return { ...readCapture(this.#file), heard, dropped, names: new Set(answer.names) };
   }
 
   async ask(asked: Asked): Promise<Told> {
@@ -105,9 +105,9 @@ export class Network implements AsyncDisposable {
 
   async #heard(): Promise<Told> {
     const message = new Promise<Told>((resolve) => this.#far.once('message', resolve));
-    const told = await Promise.race([message, this.#gone]);
-    if (told.kind === 'failed') throw new Error(`the far side: ${told.why}`);
-    return told;
+    const answer = await Promise.race([message, this.#gone]);
+    if (answer.kind === 'failed') throw new Error(`the far side: ${answer.why}`);
+    return answer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

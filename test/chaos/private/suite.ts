@@ -149,8 +149,8 @@ export class Suite implements AsyncDisposable {
     const where = { port: this.#port, adminPort: this.#adminPort, replies: this.#replies.url };
     const ifMatch = (await askAdmin(this.#adminPort, 'config')).etag!;
     const body = JSON.stringify(documentOf(where, sensitivity, models));
-    const told = await askAdmin(this.#adminPort, 'config', { method: 'PUT', ifMatch, body });
-    assert.equal(told.status, 200, JSON.stringify(told.body));
+    const answer = await askAdmin(this.#adminPort, 'config', { method: 'PUT', ifMatch, body });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
     this.applied++;
   }
 

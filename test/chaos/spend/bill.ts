@@ -160,8 +160,8 @@ export class Bill {
 
   #addHeard(call: Call, traced: Tokens | null | undefined, isFree: boolean): void {
     const { model, marker, charge } = call;
-    const told = { input: traced?.input ?? 0, output: traced?.output ?? 0 };
-    assert.deepEqual(told, charge, `${marker}: what its trace tells of ${model}`);
+    const shown = { input: traced?.input ?? 0, output: traced?.output ?? 0 };
+    assert.deepEqual(shown, charge, `${marker}: what its trace tells of ${model}`);
     if (isFree && this.#isBeforeKill(call)) {
       return this.#push({ model, marker, least: none, most: charge });
     }
@@ -222,8 +222,8 @@ function assertWithin(what: string, line: SpendLine, items: readonly Item[]): vo
     const held = line.tokens[kind] + line.open[kind];
     const least = items.reduce((all, item) => all + item.least[kind], 0);
     const most = items.reduce((all, item) => all + item.most[kind], 0);
-    const told = `${what}: svc counts ${held} of ${kind}, and the provider ${least} to ${most}`;
-    assert.ok(held >= least && held <= most, told);
+    const message = `${what}: svc counts ${held} of ${kind}, and the provider ${least} to ${most}`;
+    assert.ok(held >= least && held <= most, message);
   }
 }
 

@@ -144,9 +144,9 @@ export class Deployment implements AsyncDisposable {
   /** `svc spend --json` on a database that nobody has open. */
   async spentInAll(by: 'model' | 'sender'): Promise<readonly SpendLine[]> {
     const args = ['spend', '--json', '--by', by, '--config', this.#file];
-    const told = await outcomeOf(args, { env: this.#env });
-    assert.equal(told.code, 0, told.err);
-    return (JSON.parse(told.out) as { rows: SpendLine[] }).rows;
+    const outcome = await outcomeOf(args, { env: this.#env });
+    assert.equal(outcome.code, 0, outcome.err);
+    return (JSON.parse(outcome.out) as { rows: SpendLine[] }).rows;
   }
 
   /** The last log lines of each, for the report of a failure. */

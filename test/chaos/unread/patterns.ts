@@ -24,7 +24,7 @@ const bytesMax = 2 * 1_048_576;
 
 /**
  * Makes a pattern. The first two are known to have ended the process. Each later one has another
- * kind of request, and every second one mixes in others.
+ * kind of request, and about half of them mix in others.
  * @param kinds all but the odd ones
  * @param sizeOf the size of an answer
  */
