@@ -1,4 +1,4 @@
-/** Runs a proof in a process of its own: some stop the clock, or keep the processor for long. */
+/** Runs a proof in a process of its own: some stop the clock, or use the processor for long. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
-/** Calls that ask first, with two svc on one database, both of which decide at the same time. */
+/** Calls that need approval, with two svc on one database that decide at the same time. */
 import { noOwnPostgres } from '../fake/postgres.ts';
 import { campaign } from './approvals/campaign.ts';
 import { seeded, type Proof } from './proof.ts';
 
-/** Others go on with the conversations of a killed one once it is known to be dead. */
+/** The other svc takes over the conversations of a killed one once that counts as dead. */
 const betweenMs = 3_000;
 
 export const approvalsMany: Proof = {

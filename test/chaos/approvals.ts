@@ -1,11 +1,11 @@
 /**
- * Calls that ask first: many people ask, some who may decide do so in all ways that there are, and
- * others try to; svc is killed between the question, the decision, the run and what is told of it.
+ * Calls that need approval: many people ask, approvers decide in every possible way, and other
+ * people try to. SIGKILL ends svc between the question, the decision, the run and the report.
  */
 import { campaign } from './approvals/campaign.ts';
 import { seeded, together, type Proof } from './proof.ts';
 
-/** So many of a hundred are asked without storage, where nothing outlives a kill. */
+/** This share is asked without storage, where nothing outlives a kill. */
 const heldShare = 0.25;
 const betweenMs = 300;
 

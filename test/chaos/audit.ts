@@ -1,4 +1,4 @@
-/** Holds what was delivered, and what is left in the database, against the ledger outside. */
+/** Compares the deliveries, and the rows left in the database, with the crowd's own records. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import type { Received } from '../fake/receiver.ts';
@@ -10,7 +10,7 @@ export type Audit = {
   readonly repeats: number;
   readonly 'unmarked repeats': number;
   readonly 'out of order': number;
-  /** Two replies, or two ids, for one `webhook-id`; a reply to what nobody said. */
+  /** Two replies, or two ids, for one `webhook-id`; a reply to an unknown message. */
   readonly 'second runs': number;
 };
 
@@ -28,9 +28,9 @@ export function audit(crowd: Crowd, received: readonly Received[]): Audit {
 }
 
 /**
- * Of what came for one message all have its id and text, and all but one bear a mark or a higher
- * number than one before it. Who is paused in the midst of a try goes on with it when it was tried
- * again already, and a busy receiver reads the second try first: so the order does not count.
+ * All replies to one message have its id and text. All but one have a mark, or a higher number than
+ * one before it. A process paused during an attempt continues it after a later attempt, and a busy
+ * receiver reads the second one first: so the order does not count.
  */
 function repeatsIn(received: readonly Received[]): Pick<Audit, 'repeats' | 'unmarked repeats'> {
   let [repeats, unmarked] = [0, 0];
@@ -52,7 +52,7 @@ function repeatsIn(received: readonly Received[]): Pick<Audit, 'repeats' | 'unma
 const attemptOf = ({ headers }: Received): number => Number(headers['svc-attempt']);
 const isMarked = ({ headers }: Received): boolean => headers['svc-possible-duplicate'] === 'true';
 
-/** The first replies of a conversation come in the order of its 200s. */
+/** Counts first replies of a conversation that break the order of its 200s. */
 function disorderIn(crowd: Crowd, received: readonly Received[]): number {
   const came = new Map<unknown, Set<unknown>>();
   for (const { body } of received) {
@@ -69,7 +69,7 @@ function disorderIn(crowd: Crowd, received: readonly Received[]): number {
   return disorder;
 }
 
-/** Throws with the figures unless all that must be 0 is 0. */
+/** Throws with the figures unless every figure of a fault is 0. */
 export function assertKept(figures: Audit & { readonly [more: string]: number }): void {
   const { messages, repeats, ...faults } = figures;
   const none = Object.fromEntries(Object.keys(faults).map((name) => [name, 0]));
@@ -77,10 +77,10 @@ export function assertKept(figures: Audit & { readonly [more: string]: number })
   assert.ok(messages > 0, 'something was said');
 }
 
-/** Dead letters, and rows that nobody settled. */
+/** Counts of dead letters, and of unsettled rows. */
 export type Left = { readonly buried: number; readonly unsettled: number };
 
-/** Of the closed database, whose form is looked at, too. */
+/** Counts rows of a closed database, and asserts that its file is sound. */
 export function leftIn(path: string): Left {
   const db = new DatabaseSync(path, { readOnly: true });
   const count = (state: number): number => {

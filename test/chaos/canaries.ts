@@ -1,6 +1,6 @@
 /**
- * Secrets and private texts that are easy to find again, through everything that the program does
- * well and badly: then all that it wrote, answered and sent is searched for them.
+ * Secrets and private texts with recognisable values go through everything that the program does,
+ * successes and failures. Then the proof searches all of its files, answers and requests for them.
  */
 import assert from 'node:assert/strict';
 import { canary, leaksIn, type Seen } from './canaries/leaks.ts';
@@ -43,14 +43,14 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
   };
 }
 
-/** Messages that are answered, refused, and failed over, until all have had their end. */
+/** Sends messages that are answered, refused, or failed over, and waits for the end of each. */
 async function talk(stage: Stage, count: number, storage: boolean): Promise<void> {
   const program = stage.run(['serve', '--config', stage.file, '--log-level', 'debug']);
   await program.until(/"listening"/, 'err');
-  // A receiver that says back what it was sent.
+  // The receiver returns the text that it got.
   const body = stage.canaries.map(({ value }) => value).join(' ');
   stage.receiver.script.push({ status: 400, body }, { status: 410, body }, { status: 302, body });
-  // What is tried again is waited for; without storage that takes long.
+  // The proof waits for the retries after these answers; without storage they take long.
   if (storage) stage.receiver.script.push({ status: 500, body }, { status: 429, body });
   for (let i = 0; i < count; i++) await speak(stage, i);
   await stage.receiver.waitFor(count);
@@ -60,7 +60,7 @@ async function talk(stage: Stage, count: number, storage: boolean): Promise<void
   await program.ended;
 }
 
-/** After a kill: what was accepted is worked off, and people look at it. */
+/** After a kill: svc answers the accepted messages, and people look at them. */
 async function restart(stage: Stage, count: number): Promise<void> {
   const program = stage.run(['serve', '--config', stage.file, '--log-level', 'debug']);
   await program.until(/"listening"/, 'err');
@@ -72,7 +72,7 @@ async function restart(stage: Stage, count: number): Promise<void> {
   await program.ended;
 }
 
-/** The storage fails under a turn: a fault, and the end of the process. */
+/** The storage fails during a turn: a fault, and the end of the process. */
 async function failStorage(stage: Stage): Promise<void> {
   const program = stage.run(['serve', '--config', stage.file, '--log-level', 'debug']);
   await program.until(/"listening"/, 'err');
@@ -97,7 +97,7 @@ function speak(stage: Stage, i: number): Promise<Response> {
   );
 }
 
-/** Every way to be sent away, each with something that must not be said back. */
+/** Every kind of refusal, each with a text that the answer must not repeat. */
 async function beRefused(stage: Stage): Promise<void> {
   const good = stage.secrets['WEBHOOK_SECRET']!.value;
   const text = stage.text('message text');
@@ -123,7 +123,7 @@ async function beRefused(stage: Stage): Promise<void> {
   await stage.ask(stage.webhook, { headers: plain });
 }
 
-/** Every page of the admin server: as anybody, with a wrong bearer, and as the operator. */
+/** Asks for every page of the admin server: without a bearer, with a wrong one, and as operator. */
 async function lookAround(stage: Stage): Promise<void> {
   const spec = await stage.ask(`${stage.admin}/api/v1/openapi.json`, {});
   const { paths } = (await spec.json()) as { paths: Record<string, object> };
@@ -137,19 +137,19 @@ async function lookAround(stage: Stage): Promise<void> {
       headers: { authorization: `Bearer ${value}` },
     });
     if (path === '/api/v1/events') {
-      // The last that happened before this.
+      // The last event before this request.
       for (const end of ['', query]) await stage.hear(url + end, /"body_too_large"[\s\S]*\n\n/);
       continue;
     }
     for (const end of ['', query]) await stage.ask(url + end, {});
-    // Each waits longer than the one before: so all at once.
+    // Each refusal waits longer than the one before, so all are sent at once.
     refused.push(stage.ask(url, bearer(stage.text('wrong bearer'))));
     await stage.ask(url, bearer(stage.secrets['ADMIN']!.value), 'texts');
   }
   await Promise.all(refused);
 }
 
-/** What a person runs beside the service; some of it is there to show what was said. */
+/** Commands that a person runs beside the service; some of them show messages on purpose. */
 async function useCommands(stage: Stage): Promise<void> {
   const config = ['--config', stage.file];
   const id = String(stage.receiver.received[0]!.body['in_reply_to']);
@@ -186,7 +186,7 @@ async function useCommands(stage: Stage): Promise<void> {
   await Promise.all(telling.map((args) => stage.run(args, 'texts').ended));
 }
 
-/** The search is worth something: what is planted in each place is found there. */
+/** Proves the search: it finds a canary planted in each place. */
 function provePlantedAreSeen(stage: Stage, seen: readonly Seen[]): void {
   for (const { name, kind, value } of stage.canaries) {
     const shapes = [value, value.slice(0, 14), Buffer.from(`Bearer ${value}`).toString('base64')];
@@ -202,7 +202,7 @@ function provePlantedAreSeen(stage: Stage, seen: readonly Seen[]): void {
   assert.deepEqual(leaksIn(seen, [unknown]), [], 'what was never used is not found');
 }
 
-/** Nothing was looked for in vain: each secret reached the one that it is for. */
+/** Proves that each secret was in use: it reached its own recipient. */
 function proveAllWereUsed(stage: Stage): void {
   const bearer = (name: string): string => `Bearer ${stage.secrets[name]!.value}`;
   assert.ok(stage.receiver.received.every((one) => one.headers.authorization === bearer('OUT')));

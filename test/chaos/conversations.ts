@@ -1,7 +1,7 @@
 /**
- * Many people talk at random, cut their sessions, recall them, send what is no command, while the
- * program is killed between their steps. What every model call was shown is held against a slow
- * book of what was said: one list of turns a session, and nothing else.
+ * Many people talk at random, cut their sessions, recall them and send unknown commands, while the
+ * program is killed between their steps. A simple book keeps one list of turns a session, and every
+ * model call must show the same.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,7 +18,7 @@ const betweenTriesMs = 40;
 
 type Turn = { readonly said: string; readonly reply: string | null };
 
-/** What one conversation's sessions hold, and what svc has to say to each step. */
+/** The content of one conversation's sessions, and the expected answer of svc to each step. */
 class Book {
   /** The turns of each session; a recalled block stands before them. */
   readonly #sessions: { recalled: string | null; turns: Turn[] }[] = [
@@ -38,7 +38,7 @@ class Book {
     this.#sessions.push({ recalled: null, turns: [] });
   }
 
-  /** What the model must be shown with this text, adjacent lines of one person joined. */
+  /** The expected prompt for this text, with adjacent lines of one person merged. */
   shown(text: string): readonly string[] {
     const { recalled, turns } = this.#active;
     const rows: Turn[] =
@@ -61,7 +61,7 @@ class Book {
     this.#active.turns.push({ said, reply });
   }
 
-  /** @returns how many turns come into view again; null: svc says no */
+  /** @returns the number of turns that come into view again; null: svc refuses */
   recall(n: number): number | null {
     const { recalled, turns } = this.#active;
     if (recalled !== null || turns.length > 0) return null;
@@ -83,7 +83,7 @@ type Stage = {
   readonly random: () => number;
   readonly expected: Map<string, string>;
   readonly sessioned: boolean;
-  /** Aborts when one of them met what must not be: the others go home. */
+  /** Aborts after the first violation; the other people then stop. */
   readonly over: AbortController;
 };
 
@@ -120,7 +120,7 @@ async function talk(name: string, steps: number, stage: Stage): Promise<void> {
   }
 }
 
-/** Says it until it has a 200, with the same key each time; then waits for the reply. */
+/** Sends the text with the same key until it has a 200; then waits for the reply. */
 async function exchange(
   { url, receiver, over }: Stage,
   name: string,
@@ -152,7 +152,7 @@ async function replyTo(receiver: Receiver, id: string, name: string): Promise<st
 const linesOf = ({ body }: ModelCall): readonly string[] =>
   (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
 
-/** The marker that the person's own line ends with. */
+/** The marker at the end of the person's own line. */
 const markerOf = (call: ModelCall): string => linesOf(call).at(-1)!.split(/\s+/).at(-1)!;
 
 async function run(steps: number, seed: number, sessioned: boolean): Promise<number> {

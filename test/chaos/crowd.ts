@@ -1,11 +1,11 @@
 /**
- * The ledger outside of the process: people who say one thing after the other, say it again with
- * the same `webhook-id` until they get a 200, and write down every 200.
+ * The records outside of the process: people send one message after the other, repeat each with the
+ * same `webhook-id` until they get a 200, and record every 200.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { post } from '../support/program.ts';
 
-/** One request, however it ended; `status` null: without an answer, for the reason `fault`. */
+/** One request, however it ended; `status` null: no answer, for the reason `fault`. */
 export type Tried = {
   readonly url: string;
   readonly startedAt: number;
@@ -16,24 +16,24 @@ export type Tried = {
 
 export type Said = { readonly text: string; readonly id: string };
 
-/** A new conversation now and then, so that no history grows for ever. */
+/** A new conversation begins after this many messages, so that no history grows for ever. */
 const linesOfConversation = 30;
 const betweenTriesMs = 25;
 
 export class Crowd {
-  /** By conversation, in the order in which the 200s came. */
+  /** By conversation, in the order of the 200s. */
   readonly accepted = new Map<string, Said[]>();
-  /** 200s of messages that had had one, and the ids in them that were other ones. */
+  /** Second 200s for one message, and those of them with another id. */
   resends = 0;
   secondIds = 0;
-  /** What was answered besides 200. */
+  /** Other statuses than 200, with their counts. */
   readonly refusals = new Map<number, number>();
-  /** Is told of every first 200 in its moment. */
+  /** Called at each message's first 200. */
   onAccepted: (id: string) => void = () => {};
   onTried: (tried: Tried) => void = () => {};
-  /** Where everybody speaks from now on. */
+  /** The address for all later messages. */
   url: string;
-  /** How long people pause at most between two messages. */
+  /** The longest pause of a person between two messages. */
   pauseMs: number;
   #over = false;
   #left = false;
@@ -51,13 +51,13 @@ export class Crowd {
     for (let i = 0; i < speakers; i++) this.#speaking.push(this.#speak(i));
   }
 
-  /** Everybody ends once what they were saying has its 200. */
+  /** Everybody ends once the message under way has its 200. */
   async end(): Promise<void> {
     this.#over = true;
     await Promise.all(this.#speaking);
   }
 
-  /** Nobody says anything more, whatever was not yet accepted. */
+  /** Everybody ends at once, even without a 200. */
   leave(): void {
     this.#over = true;
     this.#left = true;
@@ -67,7 +67,7 @@ export class Crowd {
     return [...this.accepted.values()].flat();
   }
 
-  /** Resolves in the moment of the next 200. */
+  /** Resolves at the next 200. */
   next200(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -88,7 +88,7 @@ export class Crowd {
     }
   }
 
-  /** @returns null: it has left before its 200 */
+  /** @returns the id; null: the crowd left before the 200 */
   async #say(conversation: string, text: string): Promise<string | null> {
     while (!this.#left) {
       const id = await this.#try(conversation, text);
@@ -109,22 +109,22 @@ export class Crowd {
     const message = { sender_id: conversation, text };
     const { url } = this;
     const startedAt = performance.now();
-    const told = (status: number | null, fault: string | null): void =>
+    const report = (status: number | null, fault: string | null): void =>
       this.onTried({ url, startedAt, ms: performance.now() - startedAt, status, fault });
     const answer = await post(url, message, { 'webhook-id': text }).catch((error: unknown) => {
-      told(null, faultOf(error));
+      report(null, faultOf(error));
       return null;
     });
     if (answer === null) return null;
     const { status, body } = answer;
-    told(status, null);
+    report(status, null);
     if (status === 200) return String(body['message_id']);
     this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);
     return null;
   }
 }
 
-/** The system's code, which fetch tells as the cause. */
+/** The system's error code, which fetch reports as the cause. */
 function faultOf(error: unknown): string {
   const cause = (error as { cause?: { code?: unknown } }).cause;
   return typeof cause?.code === 'string' ? cause.code : 'unknown';

@@ -1,4 +1,4 @@
-/** Power cuts of a running svc: every 200 with where the disk's log was then, and what is left. */
+/** Power cuts of a running svc: the length of the disk's log at every 200, and the files left. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Disk, filesOf, put, readLog, type DiskRecord, type Fault, type Image } from './disk.ts';
 import type { World } from './world.ts';
 
-/** What SQLite says of a database's pages, and which messages are not in it. */
+/** SQLite's verdict on a database's pages, and the messages that it lost. */
 type Look = { readonly whole: string; readonly lost: readonly string[] };
 
 export class Cuts {
@@ -22,11 +22,11 @@ export class Cuts {
   readonly #random: () => number;
   #disk: Disk;
   #control: Disk;
-  /** Messages of the processes before, and those of this one with how long the log was. */
+  /** Messages of earlier processes, and this one's, each with the log's length at its 200. */
   readonly #old = new Set<string>();
   readonly #new: { readonly id: string; readonly logBytes: number }[] = [];
 
-  /** @param looks how many cuts are looked at in one process's time, besides its end */
+  /** @param looks the number of cuts examined in one process's time, besides its end */
   constructor(world: World, shim: string, looks: number, random: () => number) {
     this.#looks = looks;
     this.#world = world;
@@ -44,7 +44,7 @@ export class Cuts {
     return join(this.#world.folder, 'disk.log');
   }
 
-  /** For a process whose disk is to be written down, and may fail now and then. */
+  /** The environment of a process whose disk is logged, and may fail now and then. */
   env(failing?: { readonly fault: Fault; readonly permille: number }): Record<string, string> {
     const { store } = this.#world;
     const env = { LD_PRELOAD: this.#shim, SVC_DISK_FOLDER: store, SVC_DISK_LOG: this.#log };
@@ -59,9 +59,9 @@ export class Cuts {
   }
 
   /**
-   * The process has ended: looks at cuts all over its time.
-   * @param served it listened; one that did not has promised nothing
-   * @returns what it did, and what a cut now leaves
+   * Examines cuts at random times of a process that has ended.
+   * @param served it listened; a process that did not has promised nothing
+   * @returns the log's records, and the files after a cut at its end
    */
   look(served: boolean): { readonly records: readonly DiskRecord[]; readonly image: Image } {
     const records = readLog(this.#log);
@@ -76,7 +76,7 @@ export class Cuts {
       this.#control.play(record, records[place + 1], random);
       if (places.has(place)) this.#lookOnce(record.end);
     }
-    // Of the database itself SQLite writes everything once more before it syncs again.
+    // SQLite writes all of the database file again before the next sync, so only the log counts.
     const again = served && this.#disk.syncedAgain.includes('svc.db-wal');
     assert.ok(!again, 'the log was synced again after a sync of it had failed');
     const image = this.#lookOnce(Infinity);
@@ -85,7 +85,7 @@ export class Cuts {
     return { records, image };
   }
 
-  /** The power comes back: this is what is on the disk. */
+  /** The power comes back: puts these files on the disk. */
   cut(image: Image): void {
     put(image, this.#world.store);
     this.#disk = new Disk(image);
@@ -106,8 +106,8 @@ export class Cuts {
     this.figures['cuts looked at']++;
     if (fresh.length === 0) return image;
     this.figures['of them with something to lose']++;
-    // The control may be worse off: a log that lost frames can spoil the database itself. With all
-    // that was written kept it would lose nothing either, and say nothing about the proof.
+    // The control may end worse: a log that lost frames can spoil the database itself. With all
+    // writes kept it would lose nothing, and say nothing about the proof.
     const controlKeeps = keep === 'everything' ? 'nothing' : keep;
     const control = this.#lookInto(this.#control.cut(controlKeeps, this.#random), fresh);
     if (control.whole !== 'ok' || control.lost.length > 0) {
@@ -116,7 +116,7 @@ export class Cuts {
     return image;
   }
 
-  /** Only of the disk that svc wrote: the control is never held to this. The files are kept. */
+  /** Keeps the files. Only svc's own disk may fail the proof, never the control. */
   #fail(image: Image, what: string): never {
     const kept = mkdtempSync(join(tmpdir(), 'svc-cut-'));
     put(image, join(kept, 'image'));
@@ -139,7 +139,7 @@ export class Cuts {
       const there = new Set(rows.map((row) => row['id']));
       return { whole, lost: ids.filter((id) => !there.has(id)) };
     } catch (error) {
-      // It is too spoiled to be asked.
+      // The file is too spoiled to answer.
       return { whole: (error as Error).message, lost: ids };
     } finally {
       db.close();

@@ -1,4 +1,4 @@
-/** Kills the program under a Discord that keeps its own list of what was said and answered. */
+/** Kills the program under a Discord that keeps its own list of messages and answers. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,16 +18,16 @@ import { until, untilAll } from '../support/waiting.ts';
 const people = 5;
 /** New sessions have a budget, which this proof does not attack. */
 const lostMax = 12;
-/** Who waits for so many answers says no more: of those that svc must look up there is a most. */
+/** A person with this many open messages is silent: svc looks up a limited number of them. */
 const waitingMax = 40;
 /** As long as a start takes on a quiet machine. */
 const startMs = 500;
 /** Discord lets a bot send 50 messages a second. */
 const betweenMs = { least: 100, more: 300 } as const;
 const modelMs = 15;
-/** How much later than its moment a kill comes at most. */
+/** The longest delay of a kill after its moment. */
 const [enteredMs, runningMs, sentMs] = [30, 150, 5];
-/** A moment that does not come in that time is not waited for. */
+/** The longest wait for a moment. */
 const momentMs = 15_000;
 
 type Said = { readonly place: string; readonly text: string };
@@ -52,7 +52,7 @@ export const discordKill: Proof = {
     const spawn = (): Program =>
       startProgram(['serve', '--config', config], { DISCORD_TOKEN: botToken });
     const list: Said[] = [];
-    // A lost session can be made up for where svc knows that somebody talks.
+    // svc can make up for a lost session only in known chats.
     {
       await using program = spawn();
       await greet(discord, program, list);
@@ -93,7 +93,7 @@ export const discordKill: Proof = {
 
 async function documentOf(discordUrl: string, modelUrl: string) {
   const where = { port: 1, adminPort: await freePort(), modelUrl, receiverUrl: 'http://127.0.0.1' };
-  // What is shown of a reply before it is whole is for the proof of just that.
+  // Another proof covers previews of growing replies.
   const shows = { streaming: false };
   const channel = { type: 'discord', mode: 'gateway', token_env: 'DISCORD_TOKEN', ...shows };
   return {
@@ -106,7 +106,7 @@ async function documentOf(discordUrl: string, modelUrl: string) {
 
 const placeOf = (index: number): string => `31967415011561050${index}`;
 
-/** Everybody says one thing and is answered, and svc stops as asked. */
+/** Everybody sends one message and is answered; then svc stops as asked. */
 async function greet(discord: ScriptedDiscord, program: Program, list: Said[]): Promise<void> {
   await until('a session', () => discord.sockets.length > 0);
   for (let index = 0; index < people; index++) sayIn(discord, placeOf(index), 0, list);
@@ -114,7 +114,7 @@ async function greet(discord: ScriptedDiscord, program: Program, list: Said[]): 
   await stopAsAsked(program);
 }
 
-/** One person in a direct chat, whether svc is there or not. */
+/** One person in a direct chat, whether svc runs or not. */
 async function talk(
   discord: ScriptedDiscord,
   index: number,
@@ -158,7 +158,7 @@ async function someMoment(
   await Promise.race([event(), program.ended, pause(momentMs, undefined, { ref: false })]);
 }
 
-/** By the text that was answered: the nonce under which its reply came first. */
+/** Maps each answered text to the nonce of its first reply. */
 function firstReplies(discord: ScriptedDiscord): Map<string, string> {
   const first = new Map<string, string>();
   for (const { body } of discord.postsTo('/messages')) {

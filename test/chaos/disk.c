@@ -1,7 +1,7 @@
 /*
  * Stands between a process and the files of one folder (LD_PRELOAD): it writes down, in their
  * order, every write, truncation, sync, creation and removal, and may let some of them fail.
- * test/chaos/disk.ts reads that log and says what a power cut would have left of the files.
+ * test/chaos/disk.ts reads that log and computes the files after a power cut.
  *
  *   SVC_DISK_FOLDER   the folder, absolute; files ending in -shm or .lock are left alone
  *   SVC_DISK_LOG      where the log goes, outside of the folder
@@ -14,8 +14,8 @@
  * A record is a head (kind, file, offset, length of what follows) and its bytes. Kinds: N a name
  * is opened (offset 1: there was such a file), W a write, T a truncation to offset, S a sync that
  * was done, D the same of the folder, U a name is removed, F a sync that failed, E a write that
- * failed. What may or may not have reached the disk is written down before it is done; a sync,
- * afterwards. One lock holds the order of the log and of the calls together.
+ * failed. A change is logged before the call, since it may or may not reach the disk; a sync is
+ * logged after the call. One lock keeps the log in the order of the calls.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -130,7 +130,7 @@ static uint32_t number_of(const char *name, int existed) {
   return file_count++;
 }
 
-/* A descriptor may have been closed and given to something else meanwhile: the inode tells. */
+/* The descriptor may belong to another file meanwhile: the inode shows it. */
 static uint32_t file_of(int fd) {
   if (log_fd < 0 || fd < 0 || fd >= FDS || open_files[fd].file == 0) return 0;
   struct stat facts;
@@ -190,7 +190,7 @@ int openat64(int at, const char *path, int flags, ...) {
   return *path == '/' ? opened(path, flags, mode) : real_openat(at, path, flags, mode);
 }
 
-/* Half of a write that fails is done: that is how a full disk leaves a file. */
+/* A failing write does half of its work, as on a full disk. */
 static ssize_t wrote(int fd, const void *bytes, size_t length, off64_t offset) {
   uint32_t file = open_files[fd].file;
   if ((fault == WRITE_EIO || fault == WRITE_ENOSPC) && fails()) {
@@ -240,7 +240,7 @@ int ftruncate64(int fd, off64_t size) {
 
 int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
-/* The log stands in for the disk, so a sync of it needs no waiting. */
+/* The log stands for the disk, so a sync does not wait for the real one. */
 static int synced(int fd, int (*real)(int)) {
   pthread_mutex_lock(&lock);
   uint32_t file = file_of(fd);

@@ -1,6 +1,6 @@
 /**
- * What a power cut leaves of a folder, by the log that disk.c wrote: what was synced, and of the
- * rest whatever happened to reach the disk: nothing, all, or some sectors of 512 bytes.
+ * The content of a folder after a power cut, by the log that disk.c wrote. All synced bytes are
+ * there; of the rest nothing, everything, or some sectors of 512 bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,19 +14,19 @@ type Kind = 'N' | 'W' | 'T' | 'S' | 'D' | 'U' | 'F' | 'E';
 
 export type DiskRecord = {
   readonly kind: Kind;
-  /** Numbers count within one process. */
+  /** Unique within one process. */
   readonly file: number;
   readonly offset: number;
   readonly bytes: Buffer;
-  /** How long the log was once it held this record. */
+  /** The log's length with this record. */
   readonly end: number;
 };
 
 export type Fault = 'sync-eio' | 'base-sync-eio' | 'write-eio' | 'write-enospc';
 
 /**
- * Builds the library that disk.c is.
- * @returns its path, or why there is none on this machine
+ * Builds the library from disk.c.
+ * @returns its path, or the reason why this machine has none
  */
 export function buildShim(folder: string): { readonly file: string } | { readonly why: string } {
   if (process.platform !== 'linux') return { why: 'only Linux can put a library before libc' };
@@ -41,7 +41,7 @@ export function buildShim(folder: string): { readonly file: string } | { readonl
   return { file };
 }
 
-/** What has been written of the log, if anything; a record that was under way is left out. */
+/** Reads the log as far as it is written, without an unfinished last record. */
 export function readLog(file: string): readonly DiskRecord[] {
   const log = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
   const records: DiskRecord[] = [];
@@ -62,7 +62,7 @@ type Change =
   | { readonly kind: 'write'; readonly offset: number; readonly bytes: Buffer }
   | { readonly kind: 'size'; readonly size: number };
 
-/** `lost`: a sync of it failed in this process, when there was something to sync. */
+/** `lost`: a sync of it failed in this process, with bytes to sync. */
 type Inode = { durable: Buffer; pending: Change[]; lost: boolean };
 type Naming = { readonly name: string; readonly inode: Inode | null };
 type Keep = 'nothing' | 'everything' | 'some';
@@ -72,7 +72,7 @@ export type Image = ReadonlyMap<string, Buffer>;
 
 /** The disk under one folder, over one process or several. */
 export class Disk {
-  /** Files that this process synced after a sync of them had failed. */
+  /** Files that this process synced after a failed sync. */
   syncedAgain: string[] = [];
   #live = new Map<string, Inode>();
   #durable = new Map<string, Inode>();
@@ -83,7 +83,7 @@ export class Disk {
 
   /**
    * @param files all of them safe
-   * @param normal leaves out what `synchronous = NORMAL` leaves out: the sync of the log at a
+   * @param normal leaves out the sync that `synchronous = NORMAL` leaves out: that of the log at a
    *   commit. It keeps the two that guard a checkpoint and the log's own head.
    */
   constructor(files: Image, normal = false) {
@@ -108,9 +108,9 @@ export class Disk {
   }
 
   /**
-   * @param next the record behind it: it tells what a sync was for
-   * @param random after a sync that failed, some of what it was to save is on the disk, and the
-   *   system believes that all is: no later sync writes it again
+   * @param next the record behind it, which shows the purpose of a sync
+   * @param random after a failed sync a random part of its bytes is on the disk, and the system
+   *   believes that all are: no later sync writes them again
    */
   play(record: DiskRecord, next: DiskRecord | undefined, random: () => number): void {
     const { kind, file, offset, bytes } = record;
@@ -153,7 +153,7 @@ export class Disk {
     this.#before = record;
   }
 
-  /** What is there when the power comes back. */
+  /** The files when the power comes back. */
   cut(keep: Keep, random: () => number): Image {
     const names = new Map(this.#durable);
     const kept = Math.floor(random() * (this.#namings.length + 1));
@@ -189,7 +189,7 @@ export class Disk {
   }
 }
 
-/** Any sectors of any writes, and any changes of size, in their order. */
+/** Returns random sectors of random writes, and random changes of size, in their order. */
 function someOf(changes: readonly Change[], random: () => number): readonly Change[] {
   return changes
     .flatMap((change): readonly Change[] => (change.kind === 'size' ? [change] : sectorsOf(change)))
@@ -221,7 +221,7 @@ function after(content: Buffer, changes: readonly Change[]): Buffer {
   return bytes.subarray(0, size);
 }
 
-/** The files of a folder, but for those that mean nothing after a cut. */
+/** The files of a folder, except those without meaning after a cut. */
 export function filesOf(folder: string): Image {
   const names = readdirSync(folder).filter((name) => !/-shm$|\.lock/.test(name));
   return new Map(names.map((name) => [name, readFileSync(join(folder, name))]));

@@ -1,8 +1,8 @@
 /**
- * A disk whose syncs fail now and then, or whose writes do, or that is full now and then; whoever
- * runs svc starts it again whenever it ends, and the power is cut now and then as well. A sync that
- * failed is the worst of them: some of what it was to save is gone, the system believes that all of
- * it is safe, and no later sync writes it again.
+ * A disk whose syncs or writes fail now and then, or that is full now and then. svc is started
+ * again after each end, and the power is cut now and then as well. A failed sync is the worst
+ * fault: some of its bytes are gone, the system believes that all are safe, and no later sync
+ * writes them.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,7 +17,7 @@ const speakers = 6;
 const looks = 4;
 const faults = ['sync-eio', 'write-eio', 'write-enospc'] as const satisfies readonly Fault[];
 const permille = 20;
-/** What lives on after its faults is killed then. */
+/** A process that survives its faults is killed after this time. */
 const lifeMs = 3_000;
 
 export const failingDisk: Proof = {
@@ -71,13 +71,13 @@ async function endsWell(program: Program): Promise<boolean> {
     await program.ended;
     return false;
   }
-  // What cannot be opened is refused as a configuration that does not work.
+  // svc refuses storage that it cannot open with the exit code of a bad configuration.
   const expected = listened(program) ? [1] : [1, 78];
   assert.ok(expected.includes(Number(last)), `ended with ${last}:\n${program.log()}`);
   return true;
 }
 
-/** On a slow machine it takes longer to serve, or to end. @returns null: it serves */
+/** Waits longer, as a slow machine needs to serve or to end. @returns the end; null: it serves */
 async function startOrEnd(program: Program): Promise<number | string | null> {
   const serves = program.saw('"listening"').then(
     () => null,

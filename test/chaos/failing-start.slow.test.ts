@@ -1,4 +1,4 @@
-/** A disk that fails while svc starts may be well at the next start, so it is worth one. */
+/** A disk that fails during a start may be well at the next one, so svc should be started again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Cuts } from './cuts.ts';

@@ -5,7 +5,7 @@ import { buildShim } from './disk.ts';
 import { seeded } from './proof.ts';
 import { World } from './world.ts';
 
-/** Many times what fills a log until it is folded into the database. */
+/** Many times the number that fills a log until SQLite folds it into the database. */
 const enough = 1_000;
 
 test('a sync of the database that fails while its log is folded in ends svc', async (t) => {

@@ -1,7 +1,6 @@
 /**
- * Kills the program while albums, bursts and files are gathered, fetched, joined, answered and
- * sent: no piece and no file is lost, and what was answered is answered again only by another
- * process.
+ * Kills the program while it merges, fetches, answers and sends albums, bursts and files. No part
+ * and no file is lost, and only another process repeats an answer.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,15 +21,15 @@ import { seeded, together, type Proof } from './proof.ts';
 import { until, untilAll } from '../support/waiting.ts';
 
 const gatherMs = 200;
-/** Long enough for a round to come in, to be fetched, to be joined, to be answered. */
+/** Long enough for a round to arrive, and to be fetched, merged and answered. */
 const strikeMsMax = 1_800;
-/** A message that was the next at two kills is held back at the start; so often it has its turn. */
+/** A start delays a message that was next at two kills; each fourth round waits for it. */
 const calmEach = 4;
 const pieces = 4;
 const pieceMsMax = 80;
 const sentMsMax = 10;
 const moments = ['any', 'download', 'download', 'model', 'sent'] as const;
-/** Somebody sends a file in nearly every round. */
+/** In nearly every round somebody sends a file. */
 const eventMsMax = 2_000;
 
 type Place = { readonly name: string; readonly share: number } & {
@@ -43,7 +42,7 @@ const places: readonly Place[] = [
   { name: 'Telegram with PostgreSQL', share: 0.25, platform: onTelegram, kept: onPostgres },
 ];
 
-/** With so many kills some pieces are joined, whatever the chance. */
+/** With this many kills some parts are merged, whatever the chance. */
 const joinedFrom = 10;
 
 export const gatheringKill: Proof = {
@@ -68,7 +67,7 @@ export const gatheringKill: Proof = {
         figures[name] = (figures[name] ?? 0) + figure;
       }
     }
-    // In a few rounds a kill may keep all apart.
+    // In a few rounds the kills may prevent every merge.
     if (count >= joinedFrom) assert.ok(figures['joined']! > 0, 'pieces were joined');
     const skipped: Record<string, string> =
       noPostgres === false ? {} : { 'without PostgreSQL': noPostgres };
@@ -159,7 +158,7 @@ async function spawnOn(
   const where = { port: 1, adminPort: await freePort(), receiverUrl: 'http://127.0.0.1' };
   const token_env = `${type.toUpperCase()}_TOKEN`;
   const speech = { base_url: urls.speech, model: 'small' };
-  // What is shown of a reply before it is whole is for the proof of just that.
+  // Another proof covers previews of growing replies.
   const channel = { type, mode, token_env, streaming: false, gather_ms: gatherMs, speech };
   const file = await writeConfig(folder, {
     ...webhookConfig({ ...where, modelUrl: urls.model }),
@@ -171,7 +170,7 @@ async function spawnOn(
   return () => startProgram(['serve', '--config', file], env);
 }
 
-/** A lost session can be made up for where svc knows that somebody talks. */
+/** svc can make up for a lost session only in known chats. */
 async function greeted(spawned: Program, platform: Platform, talk: Talk): Promise<void> {
   await using program = spawned;
   await program.saw('is up');
@@ -180,7 +179,7 @@ async function greeted(spawned: Program, platform: Platform, talk: Talk): Promis
   await stopAsAsked(program);
 }
 
-/** Most files come slowly; of the others each fails the first time. */
+/** Most files come slowly; each of the others fails the first time. */
 function badly(random: () => number): Downloads['sending'] {
   const asked = new Set<string>();
   return (path): Sending => {
@@ -193,7 +192,7 @@ function badly(random: () => number): Downloads['sending'] {
   };
 }
 
-/** Resolves at a moment chosen by chance. */
+/** Resolves at a random moment. */
 async function strikeAt(platform: Platform, model: FakeModel, random: () => number): Promise<void> {
   const { downloads, sent } = platform;
   const [moment, share] = [moments[Math.floor(random() * moments.length)]!, random()];

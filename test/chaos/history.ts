@@ -1,12 +1,12 @@
-/** What a model is shown, held against what was said. */
+/** Compares the prompts of a model with the conversation. */
 import type { ModelCall } from '../fake/model-server.ts';
 
-/** Of so many turns before it a turn is shown the last ones: at 41 the older half and one go. */
+/** The number of former turns in a prompt: at 41 the older half and one turn go. */
 function shownOf(before: number): number {
   return before <= 40 ? before : 20 + ((before - 41) % 21);
 }
 
-/** What a turn is shown is what was said before it, each with its answer, nothing left out. */
+/** Counts prompts that are not exactly the texts before them, each with its answer. */
 export class History {
   wrong = 0;
 

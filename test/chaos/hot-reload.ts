@@ -1,7 +1,7 @@
 /**
- * Configurations are put while people talk, one in five of them broken: brains, policies and
- * routes change, the webhook moves, Telegram comes and goes. Then svc is killed in the middle of
- * puts, and starts on whatever the file holds.
+ * People talk while configurations are put, one in five of them broken: brains, policies and routes
+ * change, the webhook moves, Telegram comes and goes. Then SIGKILL ends svc during puts, and it
+ * starts on the file's content.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, watch } from 'node:fs';
@@ -16,15 +16,15 @@ import { percentile, stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { untilAll } from '../support/waiting.ts';
 
-/** At the largest size they ask for more than what is promised. */
+/** At the largest size they ask for more than the promised rate. */
 const speakers = { change: 40, nightly: 120 } as const;
 const peopleOnTelegram = 6;
 const pauseMs = 300;
-/** So many messages are accepted under each configuration at least. */
+/** The least number of messages accepted under each configuration. */
 const messagesEach = 60;
-/** How much later than its step a kill comes at most. */
+/** The longest delay of a kill after its step. */
 const laterMs = 6;
-/** What users are promised meanwhile; at the size of the tests it is only told. */
+/** The promise to users meanwhile; at the size of the tests it is only reported. */
 const wanted = { aSecond: 200, share: 0.95, p99MsBelow: 1_000 } as const;
 
 const sizes = { change: 7, nightly: 200 } as const;
@@ -92,7 +92,7 @@ async function putUnderLoad(
   assert.deepEqual(putter.faults, []);
   const p99Ms = Math.round(percentile(putter.acceptMs, 0.99));
   if (count >= sizes.nightly) {
-    // To a receiver that a busy machine keeps from answering it is said again.
+    // svc repeats a reply to a receiver that is too slow on a busy machine.
     assert.equal(figures.repeats, 0, 'nobody was killed, so nothing is said twice');
     assertPace(rate, p99Ms);
   }
@@ -112,19 +112,19 @@ function assertPace(aSecond: number, p99Ms: number): void {
   assert.ok(p99Ms < wanted.p99MsBelow, `99 of 100 had their 200 within ${p99Ms} ms`);
 }
 
-/** Puts one after the other, and watches who is turned away meanwhile. */
+/** Puts one configuration after the other, and records wrong refusals meanwhile. */
 class Putter {
   readonly acceptMs: number[] = [];
-  /** Answers that nobody should have had, at an address that stayed. */
+  /** Failed requests at an address that did not change. */
   readonly faults: string[] = [];
   broken = 0;
   readonly #stage: Stage;
   readonly #crowd: Crowd;
   readonly #random: Random;
   #used: Draft;
-  /** The webhook moves just now: who speaks at either address may be turned away. */
+  /** The webhook is moving: both addresses may refuse a request. */
   #moving = false;
-  /** When it last was over. */
+  /** The end of the last move. */
   #movedAt = 0;
 
   constructor(stage: Stage, crowd: Crowd, random: Random) {
@@ -142,7 +142,7 @@ class Putter {
     }
   }
 
-  /** Every fifth is one that svc must not take. */
+  /** Puts a configuration; every fifth is one that svc must refuse. */
   async put(number: number): Promise<void> {
     const { ask } = this.#stage;
     const draft = drawDraft(this.#stage.places, this.#random, number);
@@ -153,7 +153,7 @@ class Putter {
     const { status, body } = await ask('config', put);
     assert.equal(`${status} ${body.code}`, `${spoiled.status} ${spoiled.code}`, spoiled.kind);
     assert.equal((await ask('config')).etag, before, 'the one before stays in use');
-    // It answers, too.
+    // The webhook still answers.
     await this.#crowd.next200();
   }
 
@@ -161,15 +161,15 @@ class Putter {
     const moves = urlOf(draft) !== urlOf(this.#used);
     const body = JSON.stringify(draft.document);
     this.#moving = moves;
-    const told = await this.#stage.ask('config', { method: 'PUT', ifMatch, body });
-    assert.equal(told.status, 200, JSON.stringify(told.body));
+    const answer = await this.#stage.ask('config', { method: 'PUT', ifMatch, body });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
     this.#used = draft;
     this.#crowd.url = urlOf(draft);
     this.#moving = false;
     if (moves) this.#movedAt = performance.now();
   }
 
-  /** The first one again: under it whoever waits on Telegram gets their answers. */
+  /** Puts the first configuration again, so that waiting people on Telegram are answered. */
   async end(): Promise<void> {
     await this.#take(this.#stage.draft, (await this.#stage.ask('config')).etag!);
   }
@@ -184,7 +184,7 @@ function answered({ receiver }: Stage, crowd: Crowd): Promise<void> {
   });
 }
 
-/** Kills svc while it saves; then its file is the old text or the new one, and svc starts on it. */
+/** Kills svc while it saves. Its file is then the old or the new text, and svc starts on it. */
 async function killWhilePut(count: number, random: Random) {
   await using stage = await openStage('memory', random);
   let kept = 0;
@@ -214,7 +214,7 @@ async function killWhilePut(count: number, random: Random) {
   return { 'killed while put': count, 'of them with the old file': kept };
 }
 
-/** Resolves at a step of saving, as the folder tells it, or a moment after; at last when over. */
+/** Resolves at a step of a save, as the folder shows it, or a moment after; at last when over. */
 async function someStep(folder: string, over: Promise<unknown>, random: Random): Promise<void> {
   const step = 1 + Math.floor(random() * 8);
   const later = random() < 0.5 ? 0 : random() * laterMs;

@@ -1,6 +1,6 @@
 /**
- * A channel whose brain answers nobody any more, beside one whose brain answers at once. Each has
- * pumps and slots of its own in one Host on one ledger; so the second must not notice the first.
+ * A channel with a hung brain, beside one whose brain answers at once. Each has its own worker
+ * pools and slots in one runtime on one ledger, so the second must not notice the first.
  */
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
@@ -21,11 +21,11 @@ import { seeded, type Proof } from './proof.ts';
 import { patienceMs, until, within } from '../support/waiting.ts';
 
 const conversations = 2_000;
-/** Messages are sent in rounds; a stall of the machine spoils one of them and not the figure. */
+/** Messages come in rounds, so that a stall of the machine spoils one round and not the figure. */
 const perRound = 50;
-/** All of a round are sent within that. */
+/** All messages of a round are sent within this time. */
 const betweenMs = 100;
-/** Only at the largest size is a machine there for this alone, and the delay judged. */
+/** The delay is judged at the largest size only, where the machine does nothing else. */
 export const delayMsMax = 50;
 const sizes = { change: 1_000, nightly: 5_000 } as const;
 
@@ -52,7 +52,7 @@ export const hungBrain: Proof = {
 
 const rounded = (ms: number): number => Math.round(ms * 100) / 100;
 
-/** The 99th percentiles from saying a thing to its reply, first alone, then beside the hung. */
+/** The 99th percentiles from message to reply: first alone, then beside the hung brain. */
 async function measure(backend: Backend, count: number, random: () => number) {
   await using bench = await openSound(backend)({});
   const { ledger } = bench;
@@ -106,7 +106,7 @@ export async function talk(
   return percentile(rounds, 0.5);
 }
 
-/** When the reply to a message was delivered, whoever asks first. */
+/** The times at which replies arrived; `of` may be called before or after. */
 export class Arrivals {
   readonly #of = new Map<string, PromiseWithResolvers<number>>();
 
@@ -143,7 +143,7 @@ export const echo: Brain = {
   think: async ({ text }) => replied(text),
 };
 
-/** Says nothing before its turn is aborted. */
+/** A brain that answers only once its turn is aborted. */
 function hangingBrain() {
   let held = 0;
   const brain: Brain = {

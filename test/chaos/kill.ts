@@ -1,4 +1,4 @@
-/** Kills the program at moments chosen by chance, and starts it again. */
+/** Kills the program at random moments, and starts it again. */
 import { someMoment } from './moments.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
@@ -18,7 +18,7 @@ export const kill: Proof = {
     await using world = await World.open(random);
     world.crowd.begin(speakers);
     for (let killed = 0; killed < count; killed++) {
-      // Few: each failed try makes its conversation wait longer, and the proof with it.
+      // Few: each failed attempt makes its conversation wait longer, and the proof with it.
       if (killed % 10 === 0) world.receiver.script.push(503, 503);
       await using program = await spawnPast(world.database, () => world.spawn());
       await someMoment(world, program, random);

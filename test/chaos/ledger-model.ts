@@ -1,6 +1,6 @@
 /**
- * The ledger against a reference that is plainly right: a walk of random steps is done to both,
- * and after each step they must agree. Bugs planted round the ledger must all be noticed.
+ * Compares the ledger with a simple reference: a walk takes random steps on both, and both must
+ * agree after each step. It must also notice every bug planted around the ledger.
  */
 import assert from 'node:assert/strict';
 import { noPostgres, testServer } from '../fake/postgres.ts';
@@ -15,18 +15,18 @@ import type { BackendName, Plant } from './ledger/worlds.ts';
 
 const backends: readonly BackendName[] =
   noPostgres === false ? ['memory', 'sqlite', 'postgres'] : ['memory', 'sqlite'];
-/** What of the steps a form does. */
+/** The share of the steps that each backend takes. */
 const shares = {
   some: { memory: 1, sqlite: 1, postgres: 0.4 },
   many: { memory: 0.8, sqlite: 0.15, postgres: 0.05 },
 } as const;
 const names = { memory: 'memory', sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
 const stepsOfWalk = 1_000;
-/** A planted bug must be noticed within so many steps; what takes longest takes 500 on average. */
+/** A planted bug must be noticed within this many steps; the slowest takes 500 on average. */
 const bugSteps = 10_000;
-/** So many and more are shared: most of them walk over the form that is quick. */
+/** From this count on the backends share the steps: most of them go to the fastest one. */
 const sharedFrom = 100_000;
-/** Of the steps that are enough, the last are shown. */
+/** The report shows at most this many of the last steps. */
 const linesMax = 60;
 const dayMs = 86_400_000;
 
@@ -90,7 +90,7 @@ async function walkOn(
   return done;
 }
 
-/** Where a walk begins: everything that happens in it follows from this and its steps. */
+/** The start of a walk: with its steps it determines everything that happens. */
 type Start = { readonly backend: BackendName; readonly seed: number; readonly plant: Plant };
 
 function stepsFor({ backend, seed }: Start, count: number): readonly Step[] {
@@ -99,7 +99,7 @@ function stepsFor({ backend, seed }: Start, count: number): readonly Step[] {
 
 type End = {
   readonly fault: Error | null;
-  /** Steps that were taken. */
+  /** The number of steps that were taken. */
   readonly taken: number;
   readonly crashes: number;
   readonly told: readonly string[];
@@ -147,7 +147,7 @@ async function fail(start: Start, steps: readonly Step[], first: End): Promise<n
   assert.fail(`${where}; ${few.length} steps are enough:\n${lines}\n${fault?.message}`);
 }
 
-/** What was wrong, without ids and numbers. */
+/** Returns the fault's text without ids and numbers. */
 function kindOf(fault: Error | null): string | null {
   return fault === null ? null : fault.message.split('\n')[0]!.replace(/[\d:].*/, '');
 }

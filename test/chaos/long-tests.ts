@@ -1,4 +1,4 @@
-/** The tests that try random values so many times (test/support/runs.ts), tried far more often. */
+/** Runs the tests with random values (test/support/runs.ts) far more often than usual. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,14 @@ import type { Proof, Proved } from './proof.ts';
 import { patienceMs } from '../support/waiting.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-/** Each tells of itself only when one of its tests is over. */
+/** A file reports only at the end of each of its tests. */
 const silenceMsMax = 60 * patienceMs;
 
 export const longTests: Proof = {
   name: 'long-tests',
   title: 'What `npm test` tries with some random values holds with many',
   unit: 'times as many',
-  // `npm test` has tried each of them once already.
+  // `npm test` has run each of them once already.
   sizes: { change: 0, nightly: 30 },
   run: (count, seed) => runLong(filesWithRuns(), count, seed),
 };

@@ -1,10 +1,10 @@
-/** Requests that no client should send, made of good ones. One character is one byte (latin1). */
+/** Requests that no client should send, made from good ones. One character is one byte (latin1). */
 
-/** A good request in two parts, and what to make of it. */
+/** The two parts of a good request, from which spoiled ones are made. */
 export type Good = { readonly head: string; readonly body: string };
 type Spoil = (good: Good, random: () => number) => string;
 
-/** Stands in requests that hide in the body of another; nobody may ever come to read it. */
+/** Stands in requests that hide in the body of another; svc must never read it as a message. */
 export const smuggled = 'a smuggled message';
 
 const whole = ({ head, body }: Good): string => head + body;
@@ -12,14 +12,14 @@ const upTo = (most: number, random: () => number): number => Math.floor(random()
 const byte = (random: () => number): string => String.fromCharCode(upTo(256, random));
 const one = <T>(list: readonly T[], random: () => number): T => list[upTo(list.length, random)]!;
 
-/** Puts a line into the head. */
+/** Inserts a line into the head. */
 const withLine = ({ head }: Good, line: string): string => head.replace('\r\n', `\r\n${line}\r\n`);
-/** Without its length. */
+/** Removes the length. */
 const bare = (good: Good): Good => ({
   ...good,
   head: good.head.replace(/content-length: .*\r\n/, ''),
 });
-/** For more on the same connection. */
+/** Keeps the connection for another request. */
 const kept = ({ head, body }: Good): Good => ({
   head: head.replace('connection: close', 'connection: keep-alive'),
   body,
@@ -54,7 +54,7 @@ const bytes: readonly Spoil[] = [
   () => '',
 ];
 
-/** Lines of the head that are wrong, absurd, or there twice. */
+/** Lines of the head that are wrong, absurd, or repeated. */
 const heads: readonly Spoil[] = [
   (good, random) =>
     whole(good).replace(
@@ -118,7 +118,7 @@ const framings: readonly Spoil[] = [
   (good) => chunked(good, `${chunkOf(good)}0\r\n\r\n`).replace(/HTTP\/1.1/, 'HTTP/1.0'),
 ];
 
-/** Bodies in good frames. */
+/** Broken bodies with a right length. */
 const bodies: readonly Spoil[] = [
   (good, random) => {
     const texts = ['"\\ud800"', '"\\u0000"', '"\xff\xfe"', '7', 'null', '[]', '{}', '1e999', '"'];
@@ -137,7 +137,7 @@ function framed(good: Good, body: string): string {
   return good.head.replace(/(content-length: ).*/, `$1${body.length}`) + body;
 }
 
-/** More than one on a connection. */
+/** More than one request on a connection. */
 const pipelines: readonly Spoil[] = [
   (good) => whole(kept(good)).repeat(20),
   (good, random) => whole(kept(good)).repeat(3) + one(single, random)(good, random),
@@ -147,7 +147,7 @@ const pipelines: readonly Spoil[] = [
 const single: readonly Spoil[] = [...bytes, ...heads, ...framings, ...bodies];
 const spoils: readonly Spoil[] = [...single, ...pipelines];
 
-/** @param good its sender is `sender`, and becomes one of a thousand of the same length */
+/** @param good its sender `sender` becomes one of a thousand of the same length */
 export function malformed({ head, body }: Good, random: () => number): Buffer {
   const name = `ann${String(upTo(1_000, random)).padStart(3, '0')}`;
   const good = { head, body: body.replace('sender"', `${name}"`) };

@@ -1,4 +1,4 @@
-/** Malformed HTTP at socket level, against both listeners of the program as it is served. */
+/** Malformed HTTP at socket level, against both listeners of the real program. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { anotherHost } from '../fake/many-hosts.ts';
@@ -20,9 +20,9 @@ import { patienceMs, until } from '../support/waiting.ts';
 
 const atOnce = 50;
 const perRound = 500;
-/** Some that are opened and then say nothing more are left to the listener's limits. */
+/** The share of connections that stay open and silent until the listener's limits end them. */
 const shareLeft = 0.002;
-/** What garbage may lie about; at the largest size a leak of 1 KiB a request shows. */
+/** Room for garbage; at the largest size a leak of 1 KiB a request shows. */
 const memoryBytesMax = 96 * 1_048_576;
 const codesOf503 = /"code":"(inbox_full|shutting_down|storage_failed|starting)"/;
 
@@ -110,7 +110,7 @@ class Attack implements AsyncDisposable {
     await Promise.all(senders);
   }
 
-  /** Half of them go to the webhook. */
+  /** Sends one request; half of them go to the webhook. */
   async #one(): Promise<void> {
     const pages = this.#goods.length - 1;
     const toHook = this.#random() < 0.5;
@@ -134,7 +134,7 @@ class Attack implements AsyncDisposable {
     const late = setTimeout(() => {
       isLate = true;
       socket.destroy(new Error('late'));
-      // The listener's own limits are a sixth of it; those that it would have otherwise are longer.
+      // The listener's own limits are a sixth of this; Node's defaults are longer.
     }, patienceMs);
     const text = await answer;
     clearTimeout(late);
@@ -150,7 +150,7 @@ class Attack implements AsyncDisposable {
     }
   }
 
-  /** Both listeners answer, and a message is taken. */
+  /** Asserts that both listeners answer, and that a message is accepted. */
   async checkGood(): Promise<void> {
     assert.equal(this.#program.child.exitCode, null, this.#program.log());
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
@@ -176,7 +176,7 @@ class Attack implements AsyncDisposable {
     return metricOf(await this.#page(), 'svc_process_resident_memory_bytes');
   }
 
-  /** Who was answered may keep the connection for its next request; nobody else may. */
+  /** Only an answered client may keep its connection, for the next request. */
   async #closeLeft(): Promise<void> {
     const silent = (): number =>
       this.#left.filter(({ socket, answered }) => !socket.destroyed && !answered).length;
@@ -184,7 +184,7 @@ class Attack implements AsyncDisposable {
     for (const { socket } of this.#left) socket.destroy();
   }
 
-  /** @param base resident memory once it was warm */
+  /** @param base resident memory after the warm-up */
   async finish(base: number): Promise<Record<string, number>> {
     await this.#closeLeft();
     let open = '';

@@ -1,12 +1,11 @@
 /**
- * svc as a service manager runs it: where it ended in its start, since the database's server could
- * not be reached, it is started again. That it ends after it listened is told as a failure.
+ * svc under a service manager, which starts it again after an end during its start, because the
+ * database's server was out of reach. An end after it listened is a failure.
  */
 import assert from 'node:assert/strict';
 import type { Program } from '../support/program.ts';
 import { patienceMs } from '../support/waiting.ts';
 
-/** starting → listening → killed → starting; starting → ended → starting */
 export class Managed implements AsyncDisposable {
   readonly #spawn: () => Promise<Program>;
   #program: Program;
@@ -18,7 +17,7 @@ export class Managed implements AsyncDisposable {
     this.#program = program;
   }
 
-  /** It does not listen yet. */
+  /** Starts svc, and does not wait until it listens. */
   static async start(spawn: () => Promise<Program>): Promise<Managed> {
     return new Managed(spawn, await spawn());
   }
@@ -31,9 +30,9 @@ export class Managed implements AsyncDisposable {
     return this.#program.ended;
   }
 
-  /** Resolves once a line of the log holds the text; of the log of the last start, that is. */
+  /** Resolves once a line in the log of the last start holds the text. */
   async saw(text: string): Promise<void> {
-    // A server that recovers is soon there.
+    // A server that recovers is soon back.
     for (const began = performance.now(); ;) {
       try {
         return await this.#program.saw(text);

@@ -1,7 +1,7 @@
 /**
  * Several svc on one database, behind a balancer: they are killed, paused, stopped, cut off from
- * the servers, and their clocks are wrong; the servers crash, and a standby is promoted. Beside it,
- * bots of two messengers move from one svc to another.
+ * the servers, and their clocks are wrong; the servers crash, and a standby is promoted. In
+ * parallel, bots of two messengers move from one svc to another.
  */
 import assert from 'node:assert/strict';
 import { noOwnPostgres } from '../fake/postgres.ts';
@@ -16,12 +16,12 @@ const instances = 3;
 const speakers = 6;
 const lastingMs = {
   large: { longMs: 60_000, shortMs: 4_000 },
-  // The last beat of a busy machine may be some time ago.
+  // On a busy machine the last heartbeat may be some time ago.
   small: { longMs: 12_000, shortMs: 1_000 },
 } as const;
-/** Others work the conversations of one that died, and of one that was stopped as asked. */
+/** The longest time until others work the conversations of a dead svc, and of a stopped one. */
 const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
-/** So many of them must be in time, of so many at most. */
+/** This many handovers must be in time, of this many at most. */
 const handoversOf = { wanted: 3, most: 6 } as const;
 
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
@@ -37,7 +37,7 @@ export const many: Proof = {
   sizes: { change: 6, nightly: 200 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
-    // Fewer, since most take as long as a death takes to be known.
+    // Fewer, since most moves last until a death is noticed.
     const moves = isLarge(count) ? Math.ceil(count / 4) : Math.ceil(count * 0.6);
     const [struck, moved] = await together([
       () => strikeFleet(count, seed, say),
@@ -49,7 +49,7 @@ export const many: Proof = {
 
 const isLarge = (count: number): boolean => count > 50;
 
-/** People write to all of them; whoever is struck, all that got a 200 is answered in order. */
+/** People write to all svc during strikes; every message with a 200 is answered in order. */
 async function strikeFleet(count: number, seed: number, say: Say): Promise<Figures> {
   const random = seeded(seed);
   await using town = await Town.open(random, instances);
@@ -58,7 +58,7 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
     const strikes = new Strikes({ town, random, ...lasting });
     town.crowd.begin(speakers);
     for (let rounds = 1; (strikes.done['kills'] ?? 0) < count; rounds++) {
-      // Few: each failed try makes its conversation wait longer, and the proof with it.
+      // Few: each failed attempt makes its conversation wait longer, and the proof with it.
       if (rounds % 5 === 0) town.receiver.script.push(503, 503);
       await strikes.round();
       say(`${strikes.done['kills']} kills, ${town.crowd.messages.length} messages`);
@@ -76,7 +76,7 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
   });
 }
 
-/** While people write to a bot, whoever has it is struck, and another one goes on in its place. */
+/** People write to a bot; a strike hits its svc, and another one takes the bot over. */
 async function moveBots(count: number, seed: number, say: Say): Promise<Figures> {
   await using bots = await Bots.open(seeded(seed), instances);
   return await told(bots.fleet, async () => {
@@ -114,7 +114,7 @@ async function handoverMs({ fleet, model }: Town, end: 'kill' | 'terminate'): Pr
   return Math.max(...inTime());
 }
 
-/** A failure tells what waits for what, and what they have logged last. */
+/** Adds the rows and the last logs of all svc to an error of `run`. */
 async function told<T>(fleet: Fleet, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

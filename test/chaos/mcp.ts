@@ -1,7 +1,6 @@
 /**
- * MCP servers that are hostile in every way we know, beside conversations that have nothing to do
- * with them. What they say and do is refused or contained, no secret of theirs is told, and nobody
- * waits for them.
+ * MCP servers that are hostile in every known way, beside unrelated conversations. svc refuses or
+ * contains what they say and do, leaks none of their secrets, and makes nobody wait for them.
  */
 import assert from 'node:assert/strict';
 import { RunningConfig } from '../../src/app/running-config.ts';
@@ -17,7 +16,7 @@ import { patienceMs, until } from '../support/waiting.ts';
 
 const sizes = { change: 100, nightly: 1_000 } as const;
 
-/** `call`: it is announced, and a call fails. `none`: nothing of it is ever announced. */
+/** `call`: svc announces a tool, whose call fails. `none`: svc never announces one. */
 const commands: Readonly<Record<string, 'call' | 'none' | 'data'>> = {
   silent: 'none',
   silent_list: 'none',
@@ -51,8 +50,8 @@ const urls: Readonly<Partial<Record<HttpMode, 'call' | 'none'>>> = {
 };
 
 /**
- * Who is never to be announced is soon given up; who is to be may take its time to start. A call
- * that is never answered ends, and none of those that are answered needs to be in time.
+ * svc soon gives up a server that is never announced; another one may take its time to start. A
+ * call without an answer ends, and no answered call needs to be in time.
  */
 const limitsOf = (kind: 'call' | 'none' | 'data') => ({
   timeoutSeconds: 1,
@@ -135,7 +134,7 @@ async function besideUrl(mode: HttpMode, kind: 'call' | 'none', means: Means): P
   return met;
 }
 
-/** People talk; meanwhile its tool is called again and again, wherever it is announced. */
+/** People talk while the server's tool is called again and again, announced or not. */
 async function beside(
   stage: McpStage,
   kind: 'call' | 'none' | 'data',
@@ -155,8 +154,8 @@ async function beside(
     if (kind === 'call') assert.notEqual(use.outcome, 'done');
     if (kind === 'none') assert.equal(use.rule, 'unavailable');
   }
-  const told = JSON.stringify([stage.warnings, stage.standing(), stage.announced()]);
-  assert.ok(!told.includes(canary), 'a secret is told');
+  const reports = JSON.stringify([stage.warnings, stage.standing(), stage.announced()]);
+  assert.ok(!reports.includes(canary), 'a secret is told');
   if (kind === 'none') assert.deepEqual(stage.announced(), []);
   return { p99, asked: ran.length };
 }

@@ -1,4 +1,4 @@
-/** When a process is to be struck. */
+/** Random moments for a strike. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Program } from '../support/program.ts';
 import type { World } from './world.ts';
@@ -7,12 +7,12 @@ const moments = ['start', 'running', '200', 'model', 'reply'] as const;
 
 /** As long as a start takes on a quiet machine. */
 const startMs = 400;
-/** How much later than its moment it comes at most. */
+/** The longest delays after the moment. */
 const [listeningMs, runningMs] = [100, 50];
 
 /**
- * Resolves at a moment chosen by chance: while it starts, while it runs, right after a 200, while a
- * model thinks, when a reply has just arrived; or when the program has ended by itself.
+ * Resolves at a random moment: during a start, during a run, right after a 200, while a model
+ * thinks, when a reply has just arrived; or when the program has ended by itself.
  */
 export async function someMoment(
   world: Pick<World, 'crowd' | 'model' | 'receiver'>,

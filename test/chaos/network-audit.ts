@@ -1,7 +1,4 @@
-/**
- * What must be true of the replies that came and of the models that were asked, whatever went wrong
- * on the way.
- */
+/** Rules for the replies and for the calls to models, whatever went wrong on the way. */
 import assert from 'node:assert/strict';
 import { sentences } from '../../src/pipeline/sentences.ts';
 import { lastOf } from '../agents/stage.ts';
@@ -18,7 +15,7 @@ export const links = {
 } as const;
 export type Link = keyof typeof links;
 
-/** What got a 200, and the id that came with it. `late`: said when nothing went wrong any more. */
+/** A message with a 200, and the id of that answer. `late`: sent after the fault. */
 export type Said = { readonly id: string; readonly text: string; readonly late: boolean };
 
 export type Turns = {
@@ -27,14 +24,14 @@ export type Turns = {
   /** By conversation, in order. */
   readonly said: ReadonlyMap<string, readonly Said[]>;
   readonly received: readonly Received[];
-  /** The questions that came whole, by model. */
+  /** The calls that arrived whole, by model. */
   readonly models: readonly (readonly ModelCall[])[];
 };
 
-/** Of a model that failed in passing; the default. */
+/** The default number of retries after a passing failure of a model. */
 const retriesMax = 2;
 
-/** One reply each, in the conversation's order; what came again is marked; no turn ran twice. */
+/** One reply each, in the conversation's order; repeats are marked; no turn ran twice. */
 export function checkTurns(turns: Turns): void {
   const { said, received } = turns;
   const ofId = Map.groupBy(received, ({ body }) => String(body['in_reply_to']));
@@ -53,7 +50,7 @@ export function checkTurns(turns: Turns): void {
   checkCalls(turns);
 }
 
-/** A busy receiver may read the second try first. */
+/** A busy receiver may read the second attempt first. */
 const byAttempt = (one: Received, other: Received): number =>
   Number(one.headers['svc-attempt']) - Number(other.headers['svc-attempt']);
 
@@ -69,7 +66,7 @@ function checkRepeats([first, ...again]: readonly Received[]): void {
   }
 }
 
-/** Only whose one model could not be reached is told so; with two, the other one answers. */
+/** Only a sender whose one model is out of reach gets an excuse; of two, the other one answers. */
 function checkText(link: Link, { body }: Received, { text, late }: Said): void {
   const answer = String(body['text']);
   const may = [`first: ${text}`];
@@ -78,7 +75,7 @@ function checkText(link: Link, { body }: Received, { text, late }: Said): void {
   assert.ok(may.includes(answer), `${text} was answered with: ${answer}`);
 }
 
-/** A model is asked once for a message, and again only where its own link went wrong. */
+/** A model is asked once for a message, and again only after a fault of its own link. */
 function checkCalls({ link, fault, models }: Turns): void {
   const isModel = link === 'local' || link === 'hosted';
   for (const calls of models) {
@@ -91,7 +88,7 @@ function checkCalls({ link, fault, models }: Turns): void {
   if (link === 'hosted' && failsOver) assert.ok(models[1]!.length > 0, 'the second was asked');
 }
 
-/** What was said last; before it may stand, in one turn with it, what nobody could answer. */
+/** The last message; an unanswered message may stand before it in the same turn. */
 export function lastLine(call: ModelCall): string {
   return lastOf(call).content.split('\n\n').at(-1)!;
 }

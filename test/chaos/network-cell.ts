@@ -1,6 +1,6 @@
 /**
- * One cell of the matrix: svc with storage, its neighbours, and between svc and one of them a proxy
- * that goes wrong while the first half of the messages is sent, and is right for the second.
+ * One cell of the matrix: svc with storage, its neighbours, and a proxy between svc and one of
+ * them. The proxy has a fault during the first half of the messages, and none during the second.
  */
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
@@ -26,16 +26,16 @@ import { patienceMs, until, untilAll } from '../support/waiting.ts';
 export type CellFound = { readonly spoiled: number; readonly repeats: number; readonly ms: number };
 
 const perConversation = 5;
-/** How long senders and readers wait for an answer while something goes wrong. */
+/** How long senders and readers wait for an answer during the fault. */
 const clientMs = 1_000;
-/** In which the fault may meet something else. */
+/** Time in which the fault may meet something else. */
 const goesOnMs = 300;
 const modelDelayMs = 5;
-/** Of who had no answer, and between two texts of one at most. */
+/** Pauses after an attempt without an answer, and between two texts, at most. */
 const [betweenTriesMs, betweenTextsMs] = [20, 40];
-/** A model's whole answer; in the config of the cell. */
+/** The limit for a model's whole answer, in the config of the cell. */
 const modelMs = 4_000;
-/** How long svc holds on to a side that says nothing, by what its documents say. */
+/** How long svc keeps a silent connection, by its documents. */
 const holdsMs: Readonly<Record<Link, number>> = {
   sender: 10_000,
   admin: 10_000,
@@ -51,7 +51,7 @@ export type CellOrder = {
   readonly fault: NetworkFault;
   readonly count: number;
   readonly seed: number;
-  /** Whether it counts how long svc holds on to who is silent. Else it is to end, some time. */
+  /** Whether the time that svc keeps a silent connection counts; else it must only end. */
   readonly isJudged: boolean;
 };
 
@@ -85,7 +85,7 @@ class Cell implements AsyncDisposable {
   #healed = Promise.withResolvers<void>();
   #accepted = 0;
   #reads = 0;
-  /** Tries of the sender, or reads of the admin client, that came to nothing. */
+  /** Failed attempts of the sender, or reads of the admin client. */
   #failed = 0;
   #resends = 0;
   #duplicates = 0;
@@ -179,7 +179,7 @@ class Cell implements AsyncDisposable {
     return { ...config, storage: { path: 'svc.db' } };
   }
 
-  /** Everybody says the first half while the fault lasts, the second when it is healed. */
+  /** Everybody sends the first half during the fault, and the second half after it. */
   async talk(): Promise<void> {
     this.#proxy.spoil(this.#fault, this.#wasRefused);
     const conversations = Math.ceil(this.#count / perConversation);
@@ -213,7 +213,7 @@ class Cell implements AsyncDisposable {
     }
   }
 
-  /** Says it again, with the same id, until there is an answer. */
+  /** Repeats a message with the same id until there is an answer. */
   async #say(conversation: string, text: string): Promise<string> {
     const body = JSON.stringify({ sender_id: conversation, text });
     for (let tries = 0; ; tries++) {
@@ -242,7 +242,7 @@ class Cell implements AsyncDisposable {
     }
   }
 
-  /** As many reads as messages; what comes must be whole and right. */
+  /** Makes as many reads as messages; each answer must be whole and right. */
   async #read(): Promise<void> {
     const paths = ['/healthz', '/api/v1/status', '/metrics'];
     const readers = Array.from({ length: 4 }, async (_, reader) => {
@@ -267,7 +267,7 @@ class Cell implements AsyncDisposable {
     await Promise.all(readers);
   }
 
-  /** Every message is answered, svc lets go of all it held, and ends when it is told to. */
+  /** Waits until every message is answered and svc has released everything; then stops it. */
   async settle(): Promise<number> {
     const said = [...this.#said.values()].flat();
     assert.equal(new Set(said.map(({ id }) => id)).size, this.#count, 'each 200 names its message');
@@ -282,8 +282,8 @@ class Cell implements AsyncDisposable {
     const held = this.#proxy.heldMs[side];
     const most = holdsMs[this.#link] + slackMs;
     await until('svc lets go of who is silent', () => held.length === this.#proxy.endless);
-    const told = `silent sides were held on to for ${held.join(', ')} ms`;
-    assert.ok(!this.#isJudged || Math.max(0, ...held) <= most, told);
+    const message = `silent sides were held on to for ${held.join(', ')} ms`;
+    assert.ok(!this.#isJudged || Math.max(0, ...held) <= most, message);
     const spoiled = await this.#countSpoiled();
     await this.#letGo();
     this.#program.child.kill('SIGTERM');
@@ -292,10 +292,7 @@ class Cell implements AsyncDisposable {
     return spoiled;
   }
 
-  /**
-   * Connections and handles come back to what they were, once those that are kept for the next
-   * request are closed by the other side.
-   */
+  /** Waits until connections and handles are as before, and the other side has closed idle ones. */
   async #letGo(): Promise<void> {
     this.#agent.destroy();
     for (const thing of [this.#proxy, this.#receiver, ...this.#models]) {
@@ -313,14 +310,14 @@ class Cell implements AsyncDisposable {
     });
   }
 
-  /** Where svc has ended, it is others who say so. */
+  /** After an end of svc, others report the refusal. */
   readonly #wasRefused = (): Promise<boolean> =>
     this.#countSpoiled().then(
       (spoiled) => spoiled > 0,
       () => false,
     );
 
-  /** A refused connection is seen by who was refused. */
+  /** The side that was refused counts a refused connection. */
   async #countSpoiled(): Promise<number> {
     if (this.#fault !== 'refused') return this.#proxy.spoiled;
     if (this.#serves()) return this.#failed;
@@ -332,7 +329,7 @@ class Cell implements AsyncDisposable {
     }, 0);
   }
 
-  /** @returns how many replies, and how many answers to a sender, came again */
+  /** @returns the numbers of repeated replies, and of repeated answers to a sender */
   checkReplies(): number {
     const { received } = this.#receiver;
     const models = this.#models.map(({ calls }) => calls);

@@ -1,4 +1,4 @@
-/** Six faults on each of five links; the matrix of what was found is a part of the documents. */
+/** Six faults on each of five links; the documents show the matrix of the results. */
 import assert from 'node:assert/strict';
 import { networkFaults, type NetworkFault } from '../fake/fault-proxy.ts';
 import { links, type Link } from './network-audit.ts';
@@ -6,7 +6,7 @@ import { runCell, type CellFound } from './network-cell.ts';
 import { seeded, type Proof } from './proof.ts';
 
 const linkNames = Object.keys(links) as readonly Link[];
-/** Mostly they wait for limits to pass. */
+/** Most cells wait for limits to pass. */
 const atOnce = 6;
 
 type Place = { readonly link: Link; readonly fault: NetworkFault };

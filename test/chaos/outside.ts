@@ -1,4 +1,4 @@
-/** What the proofs about the network look at from outside of svc, and how they sum it up. */
+/** Reads the state of svc from outside, and sums it up, for the proofs about the network. */
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { request, type Agent } from 'node:http';
@@ -11,7 +11,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** It heeds a signal only once it listens, before which all that was left may be answered. */
+/** Stops it once it listens; before that it ignores signals, but may answer waiting messages. */
 export async function stopAsAsked(program: Program): Promise<void> {
   await program.saw('"listening"');
   program.child.kill('SIGTERM');
@@ -26,7 +26,7 @@ export type Question = {
   /** Keeps connections; left out: a connection of its own, closed afterwards. */
   readonly agent?: Agent;
   readonly headers?: Record<string, string>;
-  /** POSTed; left out: GET. */
+  /** The body of a POST; left out: GET. */
   readonly body?: string;
   readonly timeoutMs?: number;
 };
@@ -61,7 +61,7 @@ export function metricOf(page: string, name: string, label = ''): number {
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-/** What a process holds open: sockets, and everything else. By /proc; null where there is none. */
+/** Counts a process's open sockets and other handles, by /proc; null where there is none. */
 export function handlesOf(pid: number): { sockets: number; others: number } | null {
   const folder = `/proc/${pid}/fd`;
   try {

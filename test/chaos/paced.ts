@@ -1,7 +1,7 @@
 /**
- * Everybody writes at once to a bot whose platform refuses what is more than its limits: on
- * Telegram 30 messages a second, one a second in a chat and 20 a minute in a group; on Discord five
- * in five seconds in a channel, and 50 requests a second.
+ * Everybody writes at once to a bot whose platform refuses requests beyond its limits. Telegram
+ * allows 30 messages a second, one a second in a chat and 20 a minute in a group. Discord allows
+ * five in five seconds in a channel, and 50 requests a second.
  */
 import assert from 'node:assert/strict';
 import { lastOf } from '../agents/stage.ts';
@@ -17,7 +17,7 @@ const chatsMax = 100;
 /** One chat in so many is a group. */
 const groupEach = 10;
 
-/** What svc talks to, and what it has sent: the chat's number among all, and the text. */
+/** The platform of svc, and the messages to it: the chat's number, and the text. */
 type Platform = AsyncDisposable & {
   readonly type: 'telegram' | 'discord';
   readonly url: string;
@@ -42,7 +42,7 @@ export const paced: Proof = {
       await using platform = await start(chats);
       const begunAt = performance.now();
       await talk(platform, chats, count);
-      // What comes late to a busy machine comes at once, so that only a free one is to be below.
+      // A busy machine sends late messages at once, so only a free one must stay below the limits.
       if (count >= sizes.nightly) assert.equal(platform.refused(), 0, 'refused by rate');
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       say(`${platform.type}: ${count} messages in ${seconds} s`);
@@ -57,7 +57,7 @@ export const paced: Proof = {
 async function talk(platform: Platform, chats: number, count: number): Promise<void> {
   await using scene = await scratch();
   await using model = await startFakeOllama((call) => {
-    // In a group a name stands before it.
+    // In a group the speaker's name stands before the text.
     return { answer: `re: ${/\d+$/.exec(lastOf(call).content)?.[0]}` };
   });
   const config = await writeConfig(scene.path, await documentOf(platform, model.url));
@@ -78,7 +78,7 @@ async function talk(platform: Platform, chats: number, count: number): Promise<v
   }
 }
 
-/** A reply may be shown before it is whole. */
+/** svc may show a reply before it is whole. */
 const isWhole = ({ text }: { readonly text: string }): boolean => !text.endsWith(' …');
 
 const modes = { telegram: 'polling', discord: 'gateway' } as const;

@@ -1,4 +1,4 @@
-/** The plain client beside undici: same bytes, same result, same fate of a connection. */
+/** The plain client and undici: same bytes, same result, same fate of a connection. */
 import assert from 'node:assert/strict';
 import { differencesOf } from './plain-client/compare.ts';
 import { bases, corpus } from './plain-client/corpus.ts';
@@ -28,7 +28,7 @@ async function same(count: number, caseAt: (number: number) => Case): Promise<vo
   assert.deepEqual(await differencesOf(count, caseAt), []);
 }
 
-/** However it ends; and what is read at once, or of which no body is wanted, where it ends. */
+/** The reads with every ending, and variants: at once, undici loaded late, body discarded. */
 const casesOf = (reads: readonly Buffer[]): readonly Case[] => [
   ...endings.map((ending) => ({ reads, ending })),
   { reads, ending: 'end', atOnce: true },
@@ -37,11 +37,11 @@ const casesOf = (reads: readonly Buffer[]): readonly Case[] => [
   { reads, ending: 'end', discardBody: true, bodyBytesMax: 3 },
 ];
 
-/** Every answer by which parsers are told apart. */
+/** All answers of the corpus. */
 const toldApart = (): readonly Case[] =>
   corpus.flatMap((bytes) => casesOf(cutIn(bytes, bytes.length)));
 
-/** Answers cut in two at any byte. */
+/** Answers cut in two at each byte. */
 const cutAnswers = (): readonly Case[] =>
   bases.flatMap((bytes) =>
     Array.from(bytes, (_, at) => casesOf(cutIn(bytes, at)).slice(0, 6)).flat(),
@@ -59,7 +59,7 @@ function longAnswers(): readonly Case[] {
     `${chunked}1;${'a'.repeat(270_000)}\r\nz\r\n0\r\n\r\n`,
     `HTTP/1.1 103 Early\r\nX-A: ${'b'.repeat(20_000)}\r\n\r\n`.repeat(15),
   ].map((text) => Buffer.from(text, 'latin1'));
-  // More beside the body than it may come to, in whole chunks.
+  // The framing in whole chunks exceeds the limit of bytes besides the body.
   const wrapped = Buffer.from('0000001\r\nz\r\n'.repeat(5_000));
   const flood = [Buffer.from(chunked), ...Array.from({ length: 15 }, () => wrapped)];
   const cases = all.flatMap((bytes) =>
@@ -70,7 +70,7 @@ function longAnswers(): readonly Case[] {
   return [...cases, { reads: flood, ending: 'open' }];
 }
 
-/** In two at a byte, and wherever a read would be too long. */
+/** Cuts at a byte, and wherever a read would be too long. */
 function cutIn(bytes: Buffer, at: number): readonly Buffer[] {
   const readMax = 64 * 1024;
   return [bytes.subarray(0, at), bytes.subarray(at)].flatMap((part) =>

@@ -7,9 +7,9 @@ import type { Plant } from './ledger/worlds.ts';
 
 export type PlantedBug = {
   readonly name: string;
-  /** It shows only in a form that outlives its process. */
+  /** It shows only in a backend that outlives its process. */
   readonly durable: boolean;
-  /** Made anew for each walk: what it notes lives as long as the files. */
+  /** Called once for each walk: its notes live as long as the files. */
   readonly plant: () => Plant;
 };
 
@@ -199,10 +199,10 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...Object.entries(lastingBugs).map(([name, plant]) => ({ name, durable: true, plant })),
 ];
 
-/** All that the bugs are planted with, and no bug: it must not be noticed. */
+/** The planting mechanism without a bug: no walk may notice it. */
 export const harmless: Plant = (ledger) => new Guises().round(ledger, { dress: () => ({}) });
 
-/** Claims that say something else than those that the ledger gave, and stand for them. */
+/** Changed claims that stand for those of the ledger. */
 class Guises {
   readonly #owns = new WeakMap<Claim, Claim>();
 
@@ -211,7 +211,7 @@ class Guises {
     return (this.#owns.get(claim) ?? claim) as C;
   }
 
-  /** The ledger, whose claims are dressed; `other` methods are given the guises. */
+  /** Changes all claims of the ledger by `dress`; `other` methods get the changed claims. */
   round(
     ledger: Ledger,
     { dress, ...other }: Partial<Ledger> & { dress: (claim: Claim) => object },
@@ -238,7 +238,7 @@ class Guises {
 
 const idOf = (claim: Claim): string => (claim.box === 'in' ? claim.message.id : claim.reply.id);
 
-/** `claim`, each of whose claims becomes those that `change` makes of it. */
+/** `claim`, with `change` applied to each claim. */
 function claiming(ledger: Ledger, change: (claim: Claim) => readonly Claim[]): Ledger['claim'] {
   const claim = async (box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> => {
     const claims: readonly Claim[] =
@@ -248,7 +248,7 @@ function claiming(ledger: Ledger, change: (claim: Claim) => readonly Claim[]): L
   return claim as Ledger['claim'];
 }
 
-/** The ledger, some of whose methods are others. */
+/** The ledger with some methods replaced. */
 function altered(ledger: Ledger, other: Partial<Ledger>): Ledger {
   return new Proxy(ledger, {
     get(_, name) {

@@ -1,7 +1,6 @@
 /**
- * Everything between svc and a PostgreSQL server fails, and both of them: svc and the server are
- * killed, connections are cut, the server does not answer for a while, the way is slow, the
- * server's disk is full.
+ * Faults everywhere between svc and a PostgreSQL server: svc and the server are killed, connections
+ * are cut, the server is silent for a while, the network is slow, the server's disk is full.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -23,7 +22,7 @@ import { until } from '../support/waiting.ts';
 
 const speakers = 6;
 const latencies = [0, 0, 5, 50];
-/** Longer than svc waits before it says that the server is away. */
+/** Longer than svc waits before it reports that the server is away. */
 const silenceMsMax = 8_000;
 const diskMiB = 160;
 const fullMs = 3_000;
@@ -77,8 +76,8 @@ export const postgres: Proof = {
       const starts = { 'starts without a server': svc.failedStarts };
       return { kind: 'proved', figures: { ...audited, ...figures, ...starts } };
     } catch (error) {
-      const told = svc.program.log().slice(-4_000);
-      throw new Error(`${(error as Error).message}\nit has written\n${told}`, { cause: error });
+      const log = svc.program.log().slice(-4_000);
+      throw new Error(`${(error as Error).message}\nit has written\n${log}`, { cause: error });
     }
   },
 };
@@ -110,7 +109,7 @@ async function act(strike: Exclude<Strike, 'svc'>, { server, way, disk, random }
   }
 }
 
-/** A server whose log found no room has ended, or will, or recovers by itself. */
+/** A full disk for its log ends the server now or later, or the server recovers by itself. */
 async function answers(server: PostgresServer): Promise<boolean> {
   if (!server.isRunning) await server.restart();
   try {
@@ -124,7 +123,7 @@ async function answers(server: PostgresServer): Promise<boolean> {
 
 type Disk = AsyncDisposable & {
   readonly folder: string;
-  /** Null: only root can make a disk that is small. */
+  /** Null: only root can make a small disk. */
   readonly fill: (() => void) | null;
   readonly empty: () => void;
 };

@@ -1,8 +1,8 @@
 /**
- * Cuts the power: svc runs on a disk that is written down (disk.c); at a moment it is killed, its
- * files are replaced by what a cut leaves, and it starts on those. Many more cuts of the same run
- * are looked at without a start. The control is the same run with what `synchronous = NORMAL` would
- * have synced: it must lose, or the proof sees nothing.
+ * Cuts the power: svc runs on a logged disk (disk.c), is killed at a random moment, and starts on
+ * the files that a cut leaves. Many more cuts of the same run are examined without a start. The
+ * control is the same run with the syncs of `synchronous = NORMAL`: it must lose messages, or the
+ * proof sees nothing.
  */
 import assert from 'node:assert/strict';
 import { Cuts } from './cuts.ts';
@@ -31,7 +31,7 @@ export const powerCut: Proof = {
     world.crowd.begin(speakers);
     for (let cut = 0; cut < count; cut++) {
       await using program = await spawnPast(world.database, () => world.spawn(cuts.env()));
-      // The first has something to lose, so that one cut proves something too.
+      // The first cut has messages to lose, so that a single cut proves something too.
       if (cut === 0) {
         await program.saw('"listening"');
         for (let i = 0; i < 10; i++) await world.crowd.next200();

@@ -1,8 +1,8 @@
 /**
  * Kills the program while a messenger shows replies that are still being written: when such a
- * message was just made and nothing of it is kept, when it was edited, when the reply took its
- * place and svc does not know it yet. Before each kill a call goes wrong, or a person deletes what
- * is shown: a beginning that fails costs no reply.
+ * message is new and not stored, when it was edited, when the reply has replaced it and svc does
+ * not know it yet. Before each kill a call fails, or a person deletes the preview: a failed preview
+ * costs no reply.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,14 +22,14 @@ import { Talk } from './talk.ts';
 
 const waitingMax = 8;
 const moments = ['start', 'made', 'edited', 'replaced', 'running'] as const;
-/** A person deletes a beginning before one kill in so many. */
+/** Before one kill in so many a person deletes a preview. */
 const removals = 5;
 const pauseMs = 200;
-/** How much later than its moment a kill comes at most. */
+/** The longest delays of a kill after its moment. */
 const [startMs, runningMs, laterMs] = [400, 3_000, 8];
 
 const sizes = { change: 5, nightly: 150 } as const;
-/** Only at the largest size is a machine there for this alone. */
+/** Only at the largest size the machine does nothing else. */
 const keptMs = 1_500;
 
 export const previews: Proof = {
@@ -70,7 +70,7 @@ async function attack(
   for (let killed = 0; killed < count; killed++) {
     await using program = await spawnPast(database, () => messenger.spawn());
     if (killed === 0) {
-      // A lost session can be made up for where svc knows that somebody talks.
+      // svc can make up for a lost session only in known chats.
       await messenger.connected();
       talk.everywhere();
       await talk.untilAnswered();
@@ -79,7 +79,7 @@ async function attack(
     program.child.kill('SIGKILL');
     kills.push(Date.now());
     await program.ended;
-    // What it had sent is read before the next one begins, and so not taken for that one's.
+    // Reads everything that this process sent, before the next one begins.
     await messenger.unconnected();
     if (killed % 25 === 24) say(`${name}: ${killed + 1} kills, ${talk.said.length} messages`);
   }
@@ -96,10 +96,10 @@ async function attack(
   return { messages: talk.said.length, ...faults, ...seen };
 }
 
-/** Answers come in a few seconds, however many words they have. */
+/** Answers take a few seconds, with any number of words. */
 function scriptOf(random: () => number): Script {
   return (call) => {
-    // In a group a name stands before it.
+    // In a group the speaker's name stands before the text.
     const [question = ''] = /\d+$/.exec(lastOf(call).content) ?? [];
     const answer = answerTo(question);
     const msMax = Math.min(60, 6_000 / answer.split(' ').length);
@@ -107,7 +107,7 @@ function scriptOf(random: () => number): Script {
   };
 }
 
-/** Resolves at a moment chosen by chance, or when the program has ended by itself. */
+/** Resolves at a random moment, or when the program has ended by itself. */
 async function strikeAt(
   messenger: Messenger,
   program: Program,
@@ -118,7 +118,7 @@ async function strikeAt(
   const after = random();
   if (moment === 'start') return pause(after * startMs);
   await program.saw('is up');
-  // A reply that is tried again later is not overtaken by what shows the next one.
+  // The preview of the next reply does not overtake a reply that waits for a retry.
   if (random() < 0.5) messenger.spoil();
   if (random() < 1 / removals) await Promise.race([removal(messenger, removed), program.ended]);
   if (moment === 'running') {
@@ -138,7 +138,7 @@ const isMaking = ({ kind, text }: Deed): boolean => kind === 'make' && text.ends
 const isEditing = ({ kind, text }: Deed): boolean => kind === 'edit' && text.endsWith(goesOn);
 const isReplacing = ({ kind, text }: Deed): boolean => kind === 'edit' && !text.endsWith(goesOn);
 
-/** A person deletes the next beginning that is shown. */
+/** A person deletes the next preview. */
 async function removal(messenger: Messenger, removed: Set<string>): Promise<void> {
   const before = new Set(messenger.made().map(({ message }) => message));
   const made = await messenger.until(

@@ -1,8 +1,8 @@
 /**
- * svc with private brains in a network of its own, whose other end plays the Internet and its name
- * server and writes down all that comes. Runtimes lie about where the model runs, names lead
- * elsewhere, and the configuration changes all the while, also to a public brain with a vendor's
- * model. The control is what that one is sent: it must be seen, or the proof sees nothing.
+ * svc with private brains in a network of its own. The other end plays the Internet and its name
+ * server, and records everything. Runtimes lie about the place of the model, names lead elsewhere,
+ * and the configuration changes, also to a public brain with a vendor's model. The control is the
+ * text to that vendor: it must be seen, or the proof sees nothing.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -73,7 +73,7 @@ function conclude(finding: Finding | null): Proved {
   };
 }
 
-/** @param capture where the program is built that writes down what leaves */
+/** @param capture the path for the program that records the packets */
 function whyImpossible(capture: string): string | null {
   if (process.platform !== 'linux') return 'only Linux has network namespaces';
   for (const [tool, flag] of [

@@ -9,22 +9,22 @@ export type Proof = {
   readonly name: string;
   /** A row of the table in docs/how-it-works/reliability.md. */
   readonly title: string;
-  /** What a size counts: kills, cuts, steps, … */
+  /** The unit of a size: kills, cuts, steps, … */
   readonly unit: string;
-  /** 0: it has nothing to do at that size. */
+  /** 0: the proof does not run at that size. */
   readonly sizes: Readonly<Record<Size, number>>;
   /**
-   * @param count so many units
+   * @param count in units
    * @param seed the same seed does the same things
-   * @param say a line of progress
-   * @throws AssertionError when the promise does not hold; whoever runs it prints the seed
+   * @param say reports a line of progress
+   * @throws AssertionError when the promise does not hold; the runner prints the seed
    */
   run(count: number, seed: number, say: (line: string) => void): Promise<Proved>;
 };
 
 /**
- * `figures` are for the table: what was done, and what was found. `table` is one more in Markdown,
- * for what does not fit into a line; it has its own place in docs/how-it-works/reliability.md.
+ * `figures` are for the table: counts of deeds and of results. `table` is a further Markdown table,
+ * which does not fit into a line; it has its own place in docs/how-it-works/reliability.md.
  */
 export type Proved =
   | {
@@ -46,7 +46,7 @@ export function seeded(start: number): () => number {
 }
 
 /**
- * Runs parts of a proof, which mostly wait, at the same time; it is over once all are.
+ * Runs parts of a proof, which mostly wait, at the same time, and resolves when all have ended.
  * @throws the first error
  */
 export async function together<T>(parts: readonly (() => Promise<T>)[]): Promise<readonly T[]> {

@@ -1,6 +1,6 @@
 /**
- * Every proof, in the order in which they begin: first what takes longest at the size for every
- * change. A new one is one line here.
+ * Every proof, in the order of their starts: first those that take longest at the size for every
+ * change. A new proof is one line here.
  */
 import { approvals } from './approvals.ts';
 import { approvalsMany } from './approvals-many.ts';

@@ -1,7 +1,7 @@
 /**
- * A message that ran alone at two ends of the process is given up, as is promised. Strikes that
- * wait for a model find the same one again where nobody else may run: so the second of them waits
- * until such a message has its answer. test/messages/poison.slow.test.ts strikes all the same.
+ * svc promises to give a message up that ran alone at two ends of the process. Strikes that wait
+ * for a model hit the same message again where no other may run. So the second strike waits until
+ * such a message has its answer. test/messages/poison.slow.test.ts strikes without that wait.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,14 +10,14 @@ import type { Program } from '../support/program.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 
 /**
- * Starts the program. What ran alone when it was ended before is answered first.
+ * Starts the program, and waits for the answer to a message that ran alone at its last end.
  * @param database of the program, which is not running
  */
 export function spawnPast(database: string, spawn: () => Program): Promise<Program> {
   return spawnAfter(() => ranAlone(database), spawn);
 }
 
-/** @param hasOne whether something is to run alone */
+/** Does the same for any backend. @param hasOne whether a message must run alone */
 export async function spawnAfter(
   hasOne: () => boolean | Promise<boolean>,
   spawn: () => Program,
@@ -34,14 +34,14 @@ export async function spawnAfter(
   return program;
 }
 
-/** Whether a message is to run alone. */
+/** Whether a message must run alone. */
 export function ranAlone(database: string): boolean {
   return waits(database, 'alone > 0');
 }
 
 /**
- * Whether a message was being answered at two ends or more. Each start holds it back for three
- * seconds: a process that never lives for so long would never answer it.
+ * Whether a message was under way at two ends or more. Each start holds it back for three seconds:
+ * a process with a shorter life would never answer it.
  */
 export function holdsSuspect(database: string): boolean {
   return waits(database, `attempts >= ${attemptsMax}`);

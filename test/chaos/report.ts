@@ -1,4 +1,4 @@
-/** What a run of proofs found: a table for the page on reliability, and the run's last lines. */
+/** Reports a run of proofs: the table of the page on reliability, and the run's last lines. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, platform, release, totalmem } from 'node:os';
@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { figuresText, type Finding } from './runner.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-/** A table of Markdown. */
 export function tableOf(findings: readonly Finding[]): string {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const head = ['proof', 'what is held', 'size', 'found', 'seconds', 'seed'];
@@ -30,7 +29,7 @@ function foundText(result: Finding['result']): string {
   }
 }
 
-/** The skips aloud, then `N passed, N failed, N skipped`. */
+/** A line for each skip, then `N passed, N failed, N skipped`. */
 export function summaryOf(findings: readonly Finding[]): string {
   const count = (wanted: Finding['result']['kind']): number =>
     findings.filter(({ result: { kind } }) => kind === wanted).length;
@@ -42,8 +41,8 @@ export function summaryOf(findings: readonly Finding[]): string {
 }
 
 /**
- * Puts the table, and what it was measured on, between the marks of the page on reliability; a
- * proof's own table between the marks that bear its name.
+ * Writes the table, and the machine's description, between the marks of the page on reliability; a
+ * proof's own table goes between the marks with its name.
  */
 export function writeReport(findings: readonly Finding[], command: string): void {
   const file = join(root, 'docs', 'how-it-works', 'reliability.md');
@@ -57,7 +56,7 @@ export function writeReport(findings: readonly Finding[], command: string): void
   execFileSync(join(root, 'node_modules', '.bin', 'oxfmt'), [file], { cwd: root });
 }
 
-/** Replaces what stands between `<!-- name: begin -->` and `<!-- name: end -->`. */
+/** Replaces the text between `<!-- name: begin -->` and `<!-- name: end -->`. */
 export function between(page: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];

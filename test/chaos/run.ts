@@ -1,8 +1,8 @@
 /**
  * `npm run chaos`: every proof of proofs.ts, three at a time, at the size for every change.
  * Options: `--nightly` or `--size change|nightly` (the largest, one at a time), `--only name,…`,
- * `--seed n`, `--write` (the table goes into docs/how-it-works/reliability.md). Ends with 1 when a
- * promise did not hold. What could not be tried here is skipped, and says so.
+ * `--seed n`, `--write` (writes the table into docs/how-it-works/reliability.md). Ends with 1 when
+ * a promise did not hold. A proof that cannot run here is skipped, and says so.
  */
 import { parseArgs } from 'node:util';
 import { runApart } from './apart.ts';
@@ -24,7 +24,7 @@ const { values } = parseArgs({
 });
 
 const order: Order = { size: sizeOf(values.nightly ? 'nightly' : values.size), seed: seedOf() };
-// The largest hold svc to figures, so nothing runs beside them; the others mostly wait.
+// The largest size judges times, so nothing runs beside a proof; the others mostly wait.
 const atOnce = order.size === 'nightly' ? 1 : 3;
 const ways = { atOnce, run: runApart };
 const findings = await runProofs(chosen(values.only), order, console.log, ways);

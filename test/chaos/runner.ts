@@ -1,4 +1,4 @@
-/** Runs proofs, some at a time, and tells what came of each. */
+/** Runs proofs, some at a time, and reports the result of each. */
 import { inspect } from 'node:util';
 import { patienceMs } from '../support/waiting.ts';
 import type { Proof, Proved, Size } from './proof.ts';
@@ -15,15 +15,15 @@ export type Finding = Order & {
   readonly result: Proved | Failed;
 };
 
-/** A proof that is not over by then has failed. */
+/** A proof that takes longer has failed. */
 const limitMs: Readonly<Record<Size, number>> = {
   change: 15 * patienceMs,
   nightly: 180 * patienceMs,
 };
-/** Between two lines that tell what is under way. */
+/** Between two lines of progress. */
 const progressMs = 10_000;
 
-/** Runs one proof, and says how it goes. */
+/** Runs one proof, and reports its progress. */
 export type RunProof = (proof: Proof, order: Order, say: Say) => Promise<Finding>;
 export type Say = (line: string) => void;
 

@@ -1,4 +1,4 @@
-/** Connections that send the head of a request a byte at a time, as many as nearly fit. */
+/** Connections that send the head of a request a byte at a time, nearly as many as the limit. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -19,7 +19,7 @@ import { until } from '../support/waiting.ts';
 const connections = 900;
 const byteMs = 250;
 const asks = 100;
-/** Only at the largest size is a machine there for this alone, and the delay judged. */
+/** The delay is judged at the largest size only, where the machine does nothing else. */
 const delayMsMax = 50;
 const sizes = { change: 2, nightly: 10 } as const;
 
@@ -49,7 +49,7 @@ export const slowHeaders: Proof = {
   },
 };
 
-/** The 95th percentiles of /healthz before and meanwhile; when the last one was closed. */
+/** The 95th percentiles of /healthz before and during the attack; the time until the last close. */
 type Found = { readonly quietMs: number; readonly besideMs: number; readonly closedMs: number };
 
 async function attack(listener: 'webhook' | 'admin', random: () => number): Promise<Found> {
@@ -82,7 +82,7 @@ async function attack(listener: 'webhook' | 'admin', random: () => number): Prom
   return { quietMs, besideMs, closedMs };
 }
 
-/** The 95th percentile of /healthz of both listeners, each ask on a connection of its own. */
+/** The 95th percentile of /healthz of both listeners, each request on a connection of its own. */
 async function healthMs(ports: readonly number[]): Promise<number> {
   const tookMs: number[] = [];
   while (tookMs.length < asks) {
@@ -100,8 +100,8 @@ async function openConnections(port: number): Promise<number> {
 }
 
 /**
- * Every connection sends its next byte at its own moment, for ever. Another one comes for each that
- * is closed, so that a machine that takes its time has as many before it until the end.
+ * Each connection sends its next byte at its own moment, for ever. A new one replaces each closed
+ * one, so that even a slow machine has as many until the end.
  */
 class Slow implements AsyncDisposable {
   readonly opened: Promise<unknown>;
@@ -123,7 +123,7 @@ class Slow implements AsyncDisposable {
     return this.#sockets.size;
   }
 
-  /** No other ones come from now on. */
+  /** From now on no new ones replace the closed ones. */
   endWithThese(): void {
     this.#ending = true;
   }

@@ -1,7 +1,7 @@
 /**
- * A day of messages through the real program, as fast as it goes: conversations come and go, old
- * rows are swept away, metrics are scraped. Memory, files, timers and gauges stay flat, nothing is
- * lost and nothing comes out of order.
+ * A day of messages through the real program, as fast as it goes: conversations come and go, the
+ * cleanup removes old rows, metrics are scraped. Memory, files, timers and gauges stay flat,
+ * nothing is lost and nothing comes out of order.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -16,15 +16,15 @@ import { patienceMs, until } from '../support/waiting.ts';
 
 /** 20 a second for 24 hours. */
 const dayMessages = 20 * 86_400;
-/** A machine on which a day takes longer than this does what it can in this time. */
+/** On a slower machine the run ends after this time. */
 const longestMs = 6.5 * 60_000;
 const samplesMax = 120;
 const conversationsMax = 100_000;
 const retentionDays = 1;
 
 /**
- * Loaded into the program beside its own code: it collects its garbage when it is told to, and says
- * so. Garbage would hide a small leak for long.
+ * Loaded into the program beside its own code: it collects garbage on a signal, and reports that.
+ * Garbage would hide a small leak for long.
  */
 const collector = `data:text/javascript,${encodeURIComponent(
   "import { setFlagsFromString } from 'node:v8';" +
@@ -87,7 +87,7 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
   };
 }
 
-/** What was delivered last is written down a little later: that is waited for. */
+/** Waits until the last deliveries are written down, and takes a sample. */
 async function sampleAtRest(adminUrl: string, pid: number): Promise<Sample> {
   let sample: Sample = {};
   await until('what was delivered is written down', async () => {
@@ -97,13 +97,13 @@ async function sampleAtRest(adminUrl: string, pid: number): Promise<Sample> {
   return sample;
 }
 
-/** Each figure, from the second quarter to the last; one that grows is a leak. */
+/** Judges each figure from the second quarter to the last; a figure that grows is a leak. */
 function judge(
   samples: readonly Sample[],
   messages: number,
   say: (line: string) => void,
 ): Record<string, string> {
-  const told: Record<string, string> = {};
+  const ranges: Record<string, string> = {};
   const leaks: string[] = [];
   for (const [name, { allowed, from, memory = false }] of Object.entries(figures)) {
     const values = samples.map((sample) => sample[name]!);
@@ -112,15 +112,15 @@ function judge(
     const whole = `${name}: ${line}, by the slope ${growth.slopeGrowth.toFixed(1)}`;
     say(whole);
     if (messages < from) continue;
-    if (memory) told[name] = line;
+    if (memory) ranges[name] = line;
     if (!growth.flat) leaks.push(`${whole} (${values.map((value) => value.toFixed(1)).join(' ')})`);
   }
   assert.deepEqual(leaks, [], 'nothing grows');
-  told['figures that grow'] = '0';
-  return told;
+  ranges['figures that grow'] = '0';
+  return ranges;
 }
 
-/** What is settled becomes old enough to be swept away, as if time had passed. */
+/** Makes settled rows old enough for the cleanup, as if time had passed. */
 function age(database: string): void {
   const db = new DatabaseSync(database);
   db.exec(`PRAGMA busy_timeout = ${patienceMs}`);

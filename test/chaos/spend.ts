@@ -1,7 +1,7 @@
 /**
- * Budgets under everything that could make a call go beside them: models asked together, retries,
- * agents, trials, kills, and two processes with one budget. What svc counts is held against what
- * the providers count.
+ * Budgets under everything that could let a call bypass them: models asked together, retries,
+ * agents, trials, kills, and two processes with one budget. The counts of svc must agree with the
+ * counts of the providers.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,20 +17,20 @@ import { People, type Turn } from './spend/people.ts';
 import { Providers } from './spend/provider.ts';
 import { patienceMs, until, untilAll } from '../support/waiting.ts';
 
-/** So many messages are under way at once, and more of them are written before the first kill. */
+/** The number of messages under way at once; more are written before the first kill. */
 const atOnce = 10;
 const calmShare = 0.4;
 
-/** Without a call for so long, a kill waits no more for one. */
+/** After this time without a call, a kill waits no more for one. */
 const calmMs = 400;
-/** A kill is so much later at most. */
+/** The longest delay of a kill. */
 const laterMs = 20;
 
 type Cell = { readonly backend: Backend; readonly kind: Kind };
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 
 const sizes = { change: 480, nightly: 10_000 } as const;
-/** What a free model's call may take until svc has written what it used. */
+/** The longest time of a free model's call until svc has written its usage. */
 const gatheredMs = { alone: 3_000, crowded: patienceMs } as const;
 
 export const spend: Proof = {
@@ -47,11 +47,11 @@ export const spend: Proof = {
     const rest = cells.entries();
     const work = async (): Promise<void> => {
       for (const [at, cell] of rest) {
-        const told = await proveCell(cell, count, seeded(seed + at));
-        for (const [name, figure] of Object.entries(told)) {
+        const counts = await proveCell(cell, count, seeded(seed + at));
+        for (const [name, figure] of Object.entries(counts)) {
           sums[name] = (sums[name] ?? 0) + Number(figure);
         }
-        say(`${cell.kind} on ${cell.backend}: ${told['calls']} calls, ${told['kills']} kills`);
+        say(`${cell.kind} on ${cell.backend}: ${counts['calls']} calls, ${counts['kills']} kills`);
       }
     };
     await together([work, work]);
@@ -61,7 +61,7 @@ export const spend: Proof = {
 };
 
 const backends = ['memory', 'sqlite', 'postgres'] as const;
-/** Each brain on each form. */
+/** Each brain on each backend. */
 const all: readonly Cell[] = backends.flatMap((backend) =>
   kinds.map((kind) => ({ backend, kind })),
 );
@@ -108,7 +108,7 @@ type Stage = {
   readonly gatheredMs: number;
 };
 
-/** Nothing was killed so far: nothing stays reserved, and all that was answered is there. */
+/** Before any kill: nothing stays reserved, and every answered call is counted. */
 async function assertCounted({ brain, deployment, providers, people }: Stage): Promise<Bill> {
   const bill = new Bill(brain, providers.calls, people.turns, { kills: [], gatheredMs: 0 });
   let lines: readonly SpendLine[] = [];
@@ -125,7 +125,7 @@ async function assertCounted({ brain, deployment, providers, people }: Stage): P
   return bill;
 }
 
-/** Messages, while one process after the other is killed and started again. */
+/** Sends messages, while one process after the other is killed and started again. */
 async function strike(stage: Stage, messages: number): Promise<readonly Killed[]> {
   const { deployment, providers, people, random } = stage;
   const kills: Killed[] = [];
@@ -137,7 +137,7 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
     const due = before + Math.floor((messages * at) / many);
     const ripe = untilAll(due, () => people.answered);
     await Promise.race([ripe, over]);
-    // In the middle of a turn, as long as there are any that ask a model.
+    // In the middle of a turn, as long as some turns ask a model.
     await Promise.race([providers.nextCall(), over, pause(calmMs)]);
     await pause(random() * laterMs);
     const index = at % deployment.instances.length;
@@ -152,7 +152,7 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
   return kills;
 }
 
-/** What the ledger holds once all have ended, killed calls among it. */
+/** Checks the ledger's counts after all ends, with the killed calls. */
 async function assertEnded(stage: Stage, kills: readonly Killed[]): Promise<Bill> {
   const { brain, deployment, providers, people } = stage;
   await deployment.end();
@@ -169,11 +169,11 @@ async function assertEnded(stage: Stage, kills: readonly Killed[]): Promise<Bill
 }
 
 const ofDay = 'I have used what I may use for one day. I can answer again tomorrow at 00:00.';
-/** Beside an answer: the providers fail now and then, and do not always agree. */
+/** Allowed outcomes: the providers fail now and then, and do not always agree. */
 const outcomes = new Set(['reply', 'over_budget', 'no_consensus', 'no_answer', 'busy']);
 const ofTurn = /^This would take more than I may use for one message\./;
 
-/** Everybody has a reply that may be; and the budget was used up, or this has shown nothing. */
+/** Asserts that every reply is allowed, and that the budget was used up, as it must be. */
 function judged({ hasFree }: BrainFacts, turns: readonly Turn[]): Figures {
   const counts = { messages: 0, trials: 0, 'over budget': 0, 'too large': 0, 'by a free model': 0 };
   for (const { marker, reply, trace } of turns) {

@@ -1,4 +1,4 @@
-/** What people say on a messenger by chance, numbered. */
+/** Random numbered messages of people on a messenger. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeTelegram } from '../fake/telegram.ts';
 import type { Chat } from '../fake/telegram/wire.ts';
@@ -8,13 +8,13 @@ type Place = { readonly id: number | string };
 export type Saying<P extends Place = Chat> = { readonly chat: P['id']; readonly text: string };
 
 type Manners<P extends Place> = {
-  /** Between two messages at most. */
+  /** The longest pause between two messages. */
   readonly pauseMs: number;
-  /** Whether so much waits for an answer that nobody says more. */
+  /** Whether so many messages wait that nobody writes more. */
   readonly isEnough: (talk: Talk<P>) => boolean;
   readonly say: (place: P, text: string) => void;
   readonly answerTo: (text: string) => string;
-  /** What the bot has answered so far. */
+  /** The bot's answers so far. */
   readonly answers: () => readonly { readonly text: string }[];
 };
 
@@ -30,7 +30,7 @@ export class Talk<P extends Place = Chat> {
     this.#manners = manners;
   }
 
-  /** People talk until that is over. */
+  /** People talk until that settles. */
   async until(over: Promise<void>): Promise<void> {
     const { pauseMs, isEnough } = this.#manners;
     const state = { over: false };
@@ -43,7 +43,7 @@ export class Talk<P extends Place = Chat> {
     await ended;
   }
 
-  /** Something is said in each place. */
+  /** Sends a message in each place. */
   everywhere(): void {
     for (const place of this.#places) this.#say(place);
   }
@@ -66,7 +66,7 @@ export class Talk<P extends Place = Chat> {
   }
 }
 
-/** So many people of Telegram's, each in a chat of their own with the bot. */
+/** Returns private chats of this many people with the bot. */
 export function privateChats(telegram: FakeTelegram, people: number): readonly Chat[] {
   const names = Array.from({ length: people }, (_, at) => `Person ${at}`);
   return names.map((name) => telegram.privateChat(telegram.person(name)));

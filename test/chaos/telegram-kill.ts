@@ -1,5 +1,5 @@
 /**
- * Kills the program where a Telegram poller loses messages or doubles them: when a poll was just
+ * Kills the program where a Telegram poller loses or doubles messages: when a poll was just
  * answered and nothing is written, when the next poll confirms, while a photo is downloaded, while
  * a model thinks, when a reply has arrived and svc does not know it yet.
  */
@@ -20,10 +20,10 @@ import { privateChats, Talk } from './talk.ts';
 const people = 10;
 const waitingMax = 40;
 const moments = ['start', 'polled', 'confirming', 'download', 'model', 'sent', 'running'] as const;
-/** Of so many messages one brings a photo. */
+/** One message in so many brings a photo. */
 const photoEvery = 4;
 const [pauseMs, modelMs] = [60, 15];
-/** How much later than its moment a kill comes at most. */
+/** The longest delays of a kill after its moment. */
 const [startMs, runningMs] = [400, 150];
 const photo = Buffer.from(jpegOf(8, 8));
 
@@ -45,7 +45,7 @@ export const telegramKill: Proof = {
   },
 };
 
-/** @param more `storage`, or nothing: then Telegram keeps what is not settled */
+/** @param more `storage`, or nothing: then Telegram keeps the unsettled messages */
 async function attack(
   count: number,
   more: object,
@@ -54,14 +54,14 @@ async function attack(
 ) {
   await using scene = await open(random, more);
   const { telegram } = scene;
-  // Not there in the form without storage.
+  // Without storage there is no such file.
   const database = join(scene.folder, 'svc.db');
   const file_id = telegram.storeFile('photos/file_1.jpg', photo);
   const size = { width: 8, height: 8, file_size: photo.length };
   const photos = [{ file_id, file_unique_id: 'p', ...size }];
   const talk = new Talk(privateChats(telegram, people), random, {
     pauseMs,
-    // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
+    // Without storage svc promises to drop the oldest of more than 80 waiting messages.
     isEnough: () => telegram.pending >= waitingMax,
     say(chat, text) {
       if (Number(text) % photoEvery !== 0) telegram.say(chat, text);
@@ -81,9 +81,9 @@ async function attack(
     program.child.kill('SIGKILL');
     await program.ended;
     telegram.downloads.stalled = false;
-    // What it had sent is read before the next one begins, and so not taken for that one's.
+    // Reads everything that this process sent, before the next one begins.
     await telegram.unconnected();
-    // Ids that begin anew are part of it, at a moment at which nothing waits there.
+    // Ids may begin anew while no message waits there.
     if (telegram.pending === 0 && random() < 0.2) telegram.restartUpdateIds();
     if (killed % 25 === 24) say(`${killed + 1} kills, ${talk.said.length} messages`);
   }
@@ -101,7 +101,7 @@ type Scene = Awaited<ReturnType<typeof open>>;
 function open(random: () => number, more: object) {
   const script: Script = ({ body }) => {
     const { content, images } = (body as Asked).messages.at(-1)!;
-    // Below it stands that a picture came with it.
+    // A line below the text mentions the picture.
     const [text] = content.split('\n');
     const missed = Number(text) % photoEvery === 0 && images?.length !== 1;
     return { answer: missed ? 'no photo' : `re: ${text}`, delayMs: random() * modelMs };
@@ -109,7 +109,7 @@ function open(random: () => number, more: object) {
   return openTelegram(script, { more, capabilities: ['completion', 'vision'], random });
 }
 
-/** Resolves at a moment chosen by chance, or when the program has ended by itself. */
+/** Resolves at a random moment, or when the program has ended by itself. */
 async function strikeAt(scene: Scene, program: Program, random: () => number): Promise<void> {
   const { telegram, model } = scene;
   const moment = moments[Math.floor(random() * moments.length)]!;

@@ -2,7 +2,7 @@
 import type { Proof, Size } from './proof.ts';
 import { Siege, type Found, type Harshness } from './unread/siege.ts';
 
-/** How the program is run, one after the other. */
+/** The storages of the program, one after the other. */
 const houses = [
   { name: 'SQLite', storage: { storage: { path: 'svc.db' }, session: {} } },
   { name: 'no storage', storage: {} },
@@ -10,11 +10,11 @@ const houses = [
 
 const sizes = { change: 300, nightly: 9_000 } as const;
 /**
- * Of one program. An operator's deletions read all of the database, so thousands of them, on one
- * that has grown for long, would only show how long a write waits.
+ * For one program. An operator's deletions read all of the database: thousands of them on a large
+ * one would only show how long a write waits.
  */
 const connectionsMax = 300;
-/** For every change svc must live and answer. How fast it answers is a figure, and no bound. */
+/** For every change svc must live and answer; the speed of its answers has no bound. */
 const harshness: Readonly<Record<Size, Harshness>> = {
   change: { isJudged: false, rounds: 1, floodMs: 500 },
   nightly: { isJudged: true, rounds: 1, floodMs: 2_000 },

@@ -1,6 +1,6 @@
 /**
  * Replaces several svc on one database one after the other while people write: by the next release,
- * whose schema has a step more, and then by this one again, which goes on with that schema.
+ * whose schema has a step more, and then by this one again, on that schema.
  */
 import { noPostgres } from '../fake/postgres.ts';
 import { scratch } from '../support/program.ts';

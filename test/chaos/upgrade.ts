@@ -1,4 +1,4 @@
-/** Kills the program while it brings the database of an older svc up to date. */
+/** Kills the program while it upgrades the database of an older svc. */
 import assert from 'node:assert/strict';
 import { copyFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +9,7 @@ import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { World } from './world.ts';
 
-/** Before this version turns stood in the midst of one another. */
+/** The last version that stored turns by conversation, and not in the order of their writing. */
 const former = 6;
 const turnColumns = ['channel', 'conversation', 'session', 'seq', 'at', 'sender', 'text', 'reply'];
 
@@ -23,7 +23,7 @@ export const upgrade: Proof = {
   run: (count, seed, say) => killUpgrades(count, 500 * count, seed, say),
 };
 
-/** @param rows messages, replies and turns of the database, each so many */
+/** @param rows the number of messages, of replies and of turns in the database */
 export async function killUpgrades(
   count: number,
   rows: number,
@@ -56,7 +56,7 @@ export async function killUpgrades(
     const { version, ...left } = look(database);
     assert.deepEqual(left, { sound: 'ok', turns: expected.turns });
     figures[version === former ? 'killed before its commit' : 'killed after it']++;
-    // What a kill has left is what the next start finds, until nothing is left to be done.
+    // The next start continues after a kill, until the upgrade is complete.
     if (version !== former) put();
     if (kill % 10 === 0) say(`${kill} kills`);
   }
@@ -67,7 +67,7 @@ export async function killUpgrades(
 
 /**
  * Starts the program, and stops it as asked once it listens.
- * @returns how long it took from its word of the upgrade to its listening
+ * @returns milliseconds from its log line about the upgrade until it listens
  */
 async function upgradeOnce(world: World): Promise<number> {
   await using program = world.spawn();
@@ -79,7 +79,7 @@ async function upgradeOnce(world: World): Promise<number> {
   return tookMs;
 }
 
-/** Messages and replies may be swept away meanwhile; turns are kept until they are forgotten. */
+/** The cleanup may remove messages and replies meanwhile; turns stay until they are forgotten. */
 function look(path: string) {
   using db = new DatabaseSync(path, { readOnly: true });
   return {

@@ -1,4 +1,4 @@
-/** What svc is surrounded by in a proof: a model, a receiver, people, a folder for its files. */
+/** The neighbours of svc in a proof: a model, a receiver, people, and a folder for its files. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FakeModel } from '../fake/model-server.ts';
@@ -43,8 +43,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * @param pauseMs how long people pause at most between two messages
-   * @param storage the block of the configuration, and what it needs in the environment
+   * @param pauseMs the longest pause of people between two messages
+   * @param storage its block of the configuration, and its environment variables
    */
   static async open(random: () => number, pauseMs = 20, storage = inFile): Promise<World> {
     const own = new AsyncDisposableStack();
@@ -62,7 +62,7 @@ export class World implements AsyncDisposable {
     return new World(own, parts, { config, env: storage.env, history });
   }
 
-  /** Starts svc; it does not listen yet. */
+  /** Starts svc, and does not wait until it listens. */
   spawn(env: Record<string, string> = {}): Program {
     return startProgram(['serve', '--config', this.#config], {
       WEBHOOK_SECRET: secret,
@@ -72,9 +72,9 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * People stop, all that was accepted is answered, svc stops as asked; then nothing is lost,
-   * unmarked, out of order, run twice, buried or left over.
-   * @param left what is left in the database once svc has ended
+   * People stop, all accepted messages are answered, svc stops as asked. Asserts that none is lost,
+   * unmarked, out of order, run twice, dead or left over.
+   * @param left counts the rest in the database once svc has ended
    */
   async conclude(
     program: Program,
@@ -115,7 +115,7 @@ export async function untilAnswered({
     return all - waiting.size;
   };
   await untilAll(all, came);
-  // The last of its first tries is a minute after the one before.
+  // The last of its first attempts comes a minute after the one before.
   await untilAll(all, came);
 }
 

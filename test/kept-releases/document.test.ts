@@ -1,11 +1,11 @@
-/** The addresses of a kept configuration, which a test changes for its own. */
+/** A test replaces the addresses of a kept configuration by its own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { document, placed, unplaced, type Places } from './document.ts';
 
 const text = JSON.stringify(document);
 
-/** A test may be given what the file names elsewhere (11434), or what begins like it (2112…). */
+/** A test may get an address of the file (11434), or one with the same beginning (2112…). */
 const given: Places = {
   webhook: '127.0.0.1:21124',
   admin: '127.0.0.1:11434',

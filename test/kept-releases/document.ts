@@ -1,6 +1,6 @@
-/** The configuration that is kept with a release, as people write it, and where its parts are. */
+/** The configuration that is kept with a release, as people write it, and its addresses. */
 
-/** Where a test has what the file names. */
+/** The addresses that a test uses in place of those of the file. */
 export type Places = {
   readonly webhook: string;
   readonly admin: string;
@@ -9,7 +9,7 @@ export type Places = {
   readonly messenger: string;
 };
 
-/** As they stand in the file. */
+/** The addresses in the file. */
 const written: Places = {
   webhook: '127.0.0.1:8090',
   admin: '127.0.0.1:2112',
@@ -52,7 +52,7 @@ export const document = {
     { channel: 'webhook', brain: 'clerk' },
     { channel: 'messenger_a', brain: 'house' },
   ],
-  // A test looks for what it finds after years.
+  // A test must find these rows years later.
   storage: { path: 'svc.db', retention_days: 0 },
   session: { recall_max: 10 },
   observability: { addr: written.admin },
@@ -70,17 +70,17 @@ function ofModel(id: string): object {
 
 const names = Object.keys(written) as (keyof Places)[];
 
-/** The same text with the addresses of a test. */
+/** Returns the same text with the addresses of a test. */
 export function placed(text: string, places: Places): string {
   return moved(text, written, places);
 }
 
-/** The same text with the addresses that people write. */
+/** Returns the same text with the addresses that people write. */
 export function unplaced(text: string, places: Places): string {
   return moved(text, places, written);
 }
 
-/** Each address as a whole, and once: one that a test was given may be another's of the file. */
+/** Replaces each whole address once: an address of a test may be another one of the file. */
 function moved(text: string, from: Places, to: Places): string {
   const other = new Map(names.map((name) => [from[name], to[name]]));
   return text.replaceAll(/127\.0\.0\.1:\d+/g, (address) => other.get(address) ?? address);

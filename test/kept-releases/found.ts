@@ -1,10 +1,8 @@
-/** What a kept release left is there, and goes on, in the svc that runs on it now. */
+/** Asserts that the present svc finds all data of a kept release, and goes on with it. */
 import assert from 'node:assert/strict';
 import { answerTo, shownTo, webhook, type Expected, type Line } from './said.ts';
 import type { World } from './world.ts';
 import { until } from '../support/waiting.ts';
-
-/** A parked reply of a release that was kept just now has to wait for its time. */
 
 type Turn = { readonly text: string; readonly reply: string; readonly session: number };
 type Paired = { readonly sender: string; readonly name: string; readonly state: string };
@@ -12,9 +10,9 @@ type Letter = Line & { readonly failure: { readonly kind: string } };
 type Use = { readonly conversation: string; readonly tool: string };
 
 /**
- * Looks for everything in a running svc: what waited is answered, what was due is delivered, and
- * the rest is told as it was. Then people go on with their conversations.
- * @param world whose svc has begun, and has been told nothing by anybody
+ * Asserts that a running svc answers the waiting messages, delivers the due replies, and reports
+ * the rest unchanged. Then people go on with their conversations.
+ * @param world whose svc is up and got no message yet
  */
 export async function assertAllGoesOn(world: World, expected: Expected): Promise<void> {
   await assertArrived(world, expected);
@@ -23,7 +21,7 @@ export async function assertAllGoesOn(world: World, expected: Expected): Promise
   await assertStillPaired(world, expected);
 }
 
-/** Everything that was on its way has arrived, each once. */
+/** Asserts that every unfinished message and reply has arrived once. */
 export async function assertArrived({ receiver }: World, expected: Expected): Promise<void> {
   const { waiting, due, parked } = expected;
   const answers = waiting.map(({ conversation, text }) => ({ conversation, text: answerTo(text) }));
@@ -43,7 +41,7 @@ export async function assertArrived({ receiver }: World, expected: Expected): Pr
   assert.equal(received.length, wanted.length, 'and nothing else');
 }
 
-/** What is told of what was. */
+/** Asserts that svc reports the former state. */
 async function assertKept(world: World, expected: Expected): Promise<void> {
   await world.untilLeft('nothing is deferred', 'deliveries?state=deferred', 0);
   await world.untilLeft('nothing waits', 'deliveries?state=waiting', 0);
@@ -59,7 +57,7 @@ async function assertKept(world: World, expected: Expected): Promise<void> {
   );
 }
 
-/** What waited has been answered meanwhile. */
+/** svc has answered the waiting messages meanwhile. */
 async function assertHistory(world: World, { history, waiting }: Expected): Promise<void> {
   const [{ conversation }] = waiting as readonly [Line];
   const turns = waiting.map(({ text }): readonly [string, string] => [text, answerTo(text)]);
@@ -82,12 +80,12 @@ async function assertHistory(world: World, { history, waiting }: Expected): Prom
   }
 }
 
-/** A messenger's conversations are those of one bot. */
+/** All of a messenger's conversations belong to one bot. */
 function keyOf({ telegram }: World, channel: string): string {
   return channel === webhook ? webhook : `${channel}:${telegram.bot.id}`;
 }
 
-/** They can be read, and each is delivered when it is replayed. */
+/** Asserts that each dead letter can be read, and is delivered after a replay. */
 async function assertLetters(world: World, { deadLetters }: Expected): Promise<void> {
   const letters = await world.rows<{ id: string }>('dead-letters');
   assert.equal(letters.length, deadLetters.length);
@@ -103,9 +101,9 @@ async function assertLetters(world: World, { deadLetters }: Expected): Promise<v
 
 async function assertOfAgents(world: World, { toolUses, notes }: Expected): Promise<void> {
   const uses = await world.rows<{ key: string; tool: string }>('tool-uses');
-  const told = uses.map(({ key }) => world.ask(`tool-uses/${key}`));
+  const asked = uses.map(({ key }) => world.ask(`tool-uses/${key}`));
   assert.deepEqual(
-    ((await Promise.all(told)) as readonly Use[]).map(({ conversation, tool }) => ({
+    ((await Promise.all(asked)) as readonly Use[]).map(({ conversation, tool }) => ({
       conversation,
       tool,
     })),
@@ -120,12 +118,12 @@ async function assertOfAgents(world: World, { toolUses, notes }: Expected): Prom
   }
 }
 
-/** What was noted stands behind the message that follows it. */
+/** Leaves out the notes, which stand behind the message that follows them. */
 function withoutNotes(text: string): string {
   return text.split('\n\n[data ')[0]!;
 }
 
-/** The next turn of each conversation shows the model what was said in its last session. */
+/** Asserts that each conversation's next turn shows the model the texts of its last session. */
 async function assertRecalled(world: World, { history, notes }: Expected): Promise<void> {
   for (const { channel, conversation, sessions, turns } of history) {
     if (channel !== webhook) continue;
@@ -134,7 +132,7 @@ async function assertRecalled(world: World, { history, notes }: Expected): Promi
     await world.say(conversation, text);
     assert.equal(await world.reply(replies + 1), answerTo(text));
     const shown = shownTo(await world.model.call(asked));
-    // Bob's first session is cut off.
+    // Bob began a second session, so svc shows nothing of the first.
     const recalled = sessions === 1 ? turns : turns.slice(1);
     assert.deepEqual(
       shown.filter(({ role }) => role !== 'system').map(({ content }) => withoutNotes(content)),
@@ -147,13 +145,13 @@ async function assertRecalled(world: World, { history, notes }: Expected): Promi
   }
 }
 
-/** Who was let in is answered, without a code. */
+/** Asserts that svc answers a paired person without a code. */
 async function assertStillPaired({ telegram }: World, { paired }: Expected): Promise<void> {
   for (const { sender, name } of paired) {
     const from = telegram.person(name, { id: Number(sender) });
     const sent = telegram.sent.length;
     const text = `It is ${name} again.`;
-    // Those of before are recognised by their numbers.
+    // A number tells new messages from those of the kept release.
     const fields = { message_id: 900_000 + sent };
     telegram.say(telegram.privateChat(from), text, { from, fields });
     const all = await telegram.waitForSent(sent + 1);

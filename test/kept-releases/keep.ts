@@ -1,4 +1,4 @@
-/** Makes what is kept of a release: its code runs, is talked to, and is killed. */
+/** Makes the files that are kept of a release: runs its code, talks to it, and kills it. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,19 +14,19 @@ import { said } from './said.ts';
 import { left, talk } from './talk.ts';
 import { World, type Backend } from './world.ts';
 
-/** What is longer is kept compressed. */
+/** Longer files are kept compressed. */
 const plainBytesMax = 100_000;
-/** Where a messenger's numbers begin. */
+/** The first number of a messenger's updates. */
 const updatesFrom = 1_000;
 
 const text = `${JSON.stringify(document, null, 2)}\n`;
 
-/** @param code the root of its checkout, with what its install brought */
+/** @param code the root of its checkout, with its installed packages */
 export type Code = { readonly root: string; readonly version: string };
 
 /**
- * Writes the folder of a release: its configuration, its databases, and what is in them.
- * @param forms of the two those that this code makes; the other is there already
+ * Writes the folder of a release: its configuration, its databases, and their expected content.
+ * @param backends that this code makes; the folder has the other one already
  */
 export async function keep(
   code: Code,
@@ -44,8 +44,8 @@ export async function keep(
 
 function formerSchema(folder: string): object {
   try {
-    const told = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as object;
-    return 'schema' in told ? (told.schema as object) : {};
+    const known = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as object;
+    return 'schema' in known ? (known.schema as object) : {};
   } catch {
     return {};
   }
@@ -62,10 +62,10 @@ async function run({ root }: Code, url: string | null): Promise<World> {
   return world;
 }
 
-/** @returns the version of its schema */
+/** @returns the version of the database's schema */
 async function keepFile(code: Code, folder: string): Promise<number> {
   await using world = await run(code, null);
-  // What stands in the log is written into the file: one file is kept.
+  // Only one file is kept, so the log is written into the database.
   using db = new DatabaseSync(world.database);
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
@@ -74,13 +74,13 @@ async function keepFile(code: Code, folder: string): Promise<number> {
   return version;
 }
 
-/** @returns the version of its schema */
+/** @returns the version of the database's schema */
 async function keepDump(code: Code, folder: string): Promise<number> {
   const url = await newDatabase();
   await using world = await run(code, url);
   const client = await connect(url);
   const { rows } = await client.query<{ version: number }>('SELECT version FROM svc.schema');
-  // Whoever starts on it later is on another machine, and looks at no process of this one.
+  // A later start is on another machine, and must not look for a process of this one.
   await client.query('UPDATE svc.instance SET process = $1', [JSON.stringify(goneProcess)]);
   await readdress(client, (one) => unplaced(one, world.places));
   await client.end();
@@ -92,13 +92,13 @@ async function keepDump(code: Code, folder: string): Promise<number> {
   return rows[0]!.version;
 }
 
-/** As SQL that any client can run, without what a crash of the server empties. */
+/** Returns SQL that any client can run, without the tables that a crash of the server empties. */
 function dump(url: string): string {
   const asked = '--schema=svc --inserts --no-owner --no-privileges --no-unlogged-table-data';
   const program = join(postgresPrograms()!, 'pg_dump');
   const args = [...asked.split(' '), `--dbname=${url}`];
   const all = execFileSync(program, args, { encoding: 'utf8' });
-  // Lines for psql alone, and what a server of another version does not know.
+  // Lines for psql alone, and settings that a server of another version does not know.
   const lines = all.split('\n').filter((line) => !/^(?:\\|--|SET )/.test(line));
   return `${lines
     .join('\n')

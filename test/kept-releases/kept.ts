@@ -1,4 +1,4 @@
-/** The releases whose databases are kept, and copies of those that a test may start on. */
+/** The releases with kept databases, and copies of these databases on which a test may start. */
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -17,7 +17,7 @@ export class KeptRelease {
   readonly version: string;
   readonly folder: string;
   readonly expected: Expected;
-  /** Its configuration, as it is kept. */
+  /** The kept text of its configuration. */
   readonly text: string;
 
   constructor(version: string) {
@@ -27,7 +27,7 @@ export class KeptRelease {
     this.text = this.#read('svc.json');
   }
 
-  /** A world with a copy of its database in it, and its configuration for it. */
+  /** Opens a world with a copy of the database, and with the configuration for it. */
   async open(backend: Backend): Promise<World> {
     await using own = new AsyncDisposableStack();
     const world = own.use(await World.open({ updatesFrom: 500_000 }));
@@ -42,12 +42,12 @@ export class KeptRelease {
     return world;
   }
 
-  /** Into a database of its own, with the addresses of a world. @returns its URL */
+  /** Loads the dump into a new database, with the addresses of a world. @returns its URL */
   async load(world: World): Promise<string> {
     const url = await newDatabase();
     const client = await connect(url);
     await client.query(this.#dump());
-    // As if it had run on this machine: a start here need not watch it until it counts as dead.
+    // Pretends that it ran on this machine, so a start here does not wait until it counts as dead.
     const gone = { ...ownProcess(), pid: 99_999_999, began: '1' };
     await client.query('UPDATE svc.instance SET process = $1', [JSON.stringify(gone)]);
     await readdress(client, (text) => placed(text, world.places));
@@ -77,8 +77,8 @@ export function keptReleases(): readonly KeptRelease[] {
 }
 
 /**
- * Gives the configurations that lie in a database other addresses.
- * @param client of no svc, and its search path may be any
+ * Gives the configurations inside a database other addresses.
+ * @param client of no svc; its search path may be any
  */
 export async function readdress(client: Client, change: (text: string) => string): Promise<void> {
   const { rows: found } = await client.query("SELECT to_regclass('svc.config') AS name");

@@ -1,28 +1,28 @@
-/** What is said to a svc whose database is kept, and what its model makes of it. */
+/** The messages to a svc whose database is kept, and the answers of its model. */
 import type { ModelCall, Script, Step } from '../fake/model-server.ts';
 
 export const webhook = 'webhook';
 export const messenger = 'messenger_a';
 
-/** What a later svc finds in the database of a release. */
+/** The data that a later svc finds in the database of a release. */
 export type Expected = {
   readonly version: string;
-  /** Of each form. */
+  /** The schema's version of each backend. */
   readonly schema: { readonly sqlite: number; readonly postgres: number };
-  /** Of all that was accepted. */
+  /** The number of all accepted messages. */
   readonly messages: number;
-  /** Conversations that ended turns: what was said and what was answered, oldest first. */
+  /** Conversations with ended turns: each text and its answer, oldest first. */
   readonly history: readonly {
     readonly channel: string;
     readonly conversation: string;
     readonly sessions: number;
     readonly turns: readonly (readonly [said: string, answered: string])[];
   }[];
-  /** Accepted and not answered, in order of their arrival. */
+  /** Accepted messages without an answer, in order of their arrival. */
   readonly waiting: readonly Line[];
-  /** Replies that were tried once, and are to be tried again. */
+  /** Replies that were tried once, and wait for a retry. */
   readonly due: readonly Line[];
-  /** The same, which hold up no later reply of their conversation. */
+  /** Such replies that are parked: they hold up no later reply of their conversation. */
   readonly parked: readonly Line[];
   readonly deadLetters: readonly (Line & { readonly reason: string })[];
   readonly notes: readonly Line[];
@@ -35,7 +35,7 @@ export type Line = { readonly conversation: string; readonly text: string };
 export const answerTo = (text: string): string => `You said: ${text}`;
 export const noted = 'It is noted.';
 export const note = 'Ada drinks her tea without milk.';
-/** Who is paired, on the messenger. */
+/** The name of the paired person, on the messenger. */
 export const pairedName = 'Tom';
 
 export const said = {
@@ -52,12 +52,12 @@ type Body = {
   readonly messages: readonly { readonly role: string; readonly content: string }[];
 };
 
-/** All that a model was shown. */
+/** Returns all messages that a model got. */
 export const shownTo = ({ body }: ModelCall): Body['messages'] => (body as Body).messages;
 
 /**
- * A model that takes a note where it is told to.
- * @param hung what gets no answer
+ * A model that takes a note when a message asks for one.
+ * @param hung texts without an answer
  */
 export function model(hung: readonly string[] = []): Script {
   return (call): Step => {

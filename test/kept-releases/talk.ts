@@ -1,18 +1,18 @@
-/** Talks to a svc until its database holds something of everything, and kills it in the midst. */
+/** Talks to a svc until its database holds data of every kind, and kills it during its work. */
 import assert from 'node:assert/strict';
 import type { Program } from '../support/program.ts';
 import { answerTo, note, noted, pairedName, said, type Expected } from './said.ts';
 import { messenger, webhook } from './said.ts';
 import type { World } from './world.ts';
 
-/** Longer than any pause for which a conversation's later replies wait, so the reply is parked. */
+/** Longer than any pause that holds up later replies, so the reply is parked. */
 const parkedSeconds = 80;
 const tomsId = 4_711_001;
 
 /**
- * What its parts are called is what `found.ts` looks for.
- * @param world whose model gives no answer to what Cy says
- * @param program is not ready yet; it is dead afterwards
+ * Talks as above. `found.ts` looks for the names of its parts.
+ * @param world whose model does not answer Cy's message
+ * @param program not ready yet; dead afterwards
  */
 export async function talk(world: World, program: Program): Promise<void> {
   const { receiver } = world;
@@ -37,7 +37,7 @@ export async function talk(world: World, program: Program): Promise<void> {
   receiver.script.push(410);
   await world.say('fay', said.fay[0]);
   await world.untilLeft('one is dead', 'dead-letters', 1);
-  // However often it is tried until the end.
+  // The receiver refuses every attempt until the end.
   receiver.script.push(...Array.from({ length: 100 }, () => 503));
   await world.say('dee', said.dee[0]);
   await world.untilLeft('one is to be tried again', 'deliveries?state=deferred', 2);
@@ -48,7 +48,7 @@ export async function talk(world: World, program: Program): Promise<void> {
   await program.ended;
 }
 
-/** A stranger is let in by a code, and is answered. */
+/** Lets a stranger in by a code, and waits for the answer. */
 async function pair(world: World): Promise<void> {
   const { telegram } = world;
   const tom = telegram.person(pairedName, { id: tomsId });
@@ -62,7 +62,7 @@ async function pair(world: World): Promise<void> {
   assert.equal(second!.message.text, answerTo(said.tom[1]));
 }
 
-/** What is in the database then. */
+/** Returns the expected content of the database. */
 export function left(facts: Pick<Expected, 'version' | 'schema'>): Expected {
   const turn = (text: string): readonly [string, string] => [text, answerTo(text)];
   const one = (conversation: 'eve' | 'fay' | 'dee') => {
@@ -74,7 +74,7 @@ export function left(facts: Pick<Expected, 'version' | 'schema'>): Expected {
   };
   return {
     ...facts,
-    // Bob's has one more, which begins a session.
+    // Bob has one more, which begins a session.
     messages: Object.values(said).flat().length + 1,
     history: [
       {

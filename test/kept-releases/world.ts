@@ -1,4 +1,4 @@
-/** What the svc of a kept release talks to, on addresses of a test, and how it is asked. */
+/** The neighbours of a kept release's svc, on addresses of a test, and requests to that svc. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export type Backend = 'sqlite' | 'postgres';
 
 const adminToken = 'an-admin-token-of-the-releases';
 
-/** The first number that a messenger gives: later ones are higher than those of a kept release. */
+/** A messenger's first number: later ones are higher than those of a kept release. */
 export type Begun = { readonly updatesFrom: number; readonly hung?: readonly string[] };
 
 export class World implements AsyncDisposable {
@@ -26,7 +26,7 @@ export class World implements AsyncDisposable {
   readonly model: FakeModel;
   readonly receiver: Receiver;
   readonly telegram: FakeTelegram;
-  /** Variables of the svc. */
+  /** Environment variables of svc. */
   readonly env: Record<string, string>;
   readonly #own: AsyncDisposableStack;
 
@@ -73,7 +73,7 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Writes a configuration down, with the addresses of here.
+   * Writes a configuration file with the addresses of this world.
    * @param url of the server's database; null: the file that the text names
    */
   async configure(text: string, url: string | null): Promise<void> {
@@ -93,7 +93,7 @@ export class World implements AsyncDisposable {
     return programOf(runProgram(process.execPath, args, { env }));
   }
 
-  /** Starts svc, which is to end by itself. @returns its exit code, and what it said */
+  /** Starts svc, which must end by itself. @returns its exit code and its output */
   async refused(): Promise<{ readonly code: number | string; readonly log: string }> {
     await using program = this.start();
     const served = program.saw('"listening"').then(
@@ -109,24 +109,23 @@ export class World implements AsyncDisposable {
     return serveHere(this.file, Number(this.places.webhook.split(':')[1]), this.env);
   }
 
-  /** Runs another command on it. */
+  /** Runs another command of svc. */
   svc(...args: readonly string[]): Promise<Outcome> {
     return runCommand([...args, '--config', this.file], { cwd: this.folder, env: this.env });
   }
 
-  /** Says something by the webhook. */
+  /** Sends a message to the webhook. */
   async say(conversation: string, text: string): Promise<void> {
     const message = { sender_id: conversation, conversation_id: conversation, text };
     const { status } = await post(`http://${this.places.webhook}/webhook`, message);
     assert.equal(status, 200);
   }
 
-  /** The text of the n-th reply by the webhook, from 1. */
+  /** Returns the text of the n-th reply to the webhook's receiver, from 1. */
   async reply(n: number): Promise<string> {
     return String((await this.receiver.waitFor(n))[n - 1]!.body['text']);
   }
 
-  /** Asks the admin API. */
   async ask(path: string, method = 'GET'): Promise<unknown> {
     const headers = { authorization: `Bearer ${adminToken}` };
     const url = `http://${this.places.admin}/api/v1/${path}`;
@@ -135,12 +134,12 @@ export class World implements AsyncDisposable {
     return answer.json();
   }
 
-  /** The rows of a list of the admin API. */
+  /** Returns the rows of a list of the admin API. */
   async rows<Row>(path: string): Promise<readonly Row[]> {
     return ((await this.ask(path)) as { rows: readonly Row[] }).rows;
   }
 
-  /** Waits until a list of the admin API is so long. */
+  /** Waits until a list of the admin API has this length. */
   untilLeft(what: string, path: string, count: number): Promise<void> {
     return until(what, async () => (await this.rows(path)).length === count);
   }

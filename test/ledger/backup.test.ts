@@ -1,4 +1,4 @@
-/** Backups, as a person makes and restores them: of a service under way, and of a stopped one. */
+/** Backups that a person makes and restores, of a running service and of a stopped one. */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ test('a backup of a live database has all that was acknowledged, and restores', 
     };
     const senders = [1, 2, 3, 4].map(send);
     await receiver.waitFor(20);
-    // A reply may come before the answer to its message has been read here.
+    // A reply may come before this test has read the answer to its message.
     await until('20 are acknowledged', () => acknowledged.length >= 20);
     const before = [...acknowledged];
     const made = await outcomeOf(['backup', 'copy.db'], { cwd: folder });

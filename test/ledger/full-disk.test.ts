@@ -1,6 +1,6 @@
 /**
- * A database that may not grow is a full disk to SQLite: the same code, the same way back. What
- * stands in the way is a table of ballast, which is dropped to make room.
+ * Full disks: to SQLite a database that may not grow is a full disk, on the same code path. A table
+ * of ballast fills it, and the tests drop the table to make room.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ function exec(path: string, sql: string): void {
   db.close();
 }
 
-/** Accepts until there is no room; returns how many were accepted. */
+/** Accepts messages until there is no room; returns their number. */
 async function fill(it: Bench): Promise<number> {
   for (let count = 0; count < pagesMax; count++) {
     const acceptance = await it.ledger.accept([said('filler', large)]);

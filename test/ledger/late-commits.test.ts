@@ -1,6 +1,6 @@
 /**
- * What is told late: the ledger over a storage whose commits come when the test lets them, after
- * its end, or never. And a third form, to which every promise of the contract holds.
+ * The ledger over a storage that commits when the test allows it, after its own end, or never. It
+ * is also a third backend, which keeps every promise of the contract.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -28,8 +28,8 @@ import { HeldStorage } from '../fake/held-storage.ts';
 const why = failure('server_error');
 const hot = { park: false, possibleDuplicate: false };
 
-/** Commits come one turn of the loop after they were asked for, several at once. */
-const lateForm: Backend = {
+/** Commits one turn of the event loop after the request, several at once. */
+const lateBackend: Backend = {
   durable: false,
   async open(limits, plant) {
     const { clock, ...hands } = clockAtHand();
@@ -44,7 +44,7 @@ const lateForm: Backend = {
   },
 };
 
-testLedgerContract('late', lateForm, openSound(lateForm));
+testLedgerContract('late', lateBackend, openSound(lateBackend));
 
 suite('what is on its way to the storage', () => {
   test('counts against the bound, and is not handed out', async () => {
@@ -182,10 +182,10 @@ suite('after a commit that failed', () => {
       it.ledger.recordWrite({ at: 1, action: 'replay', target: {}, status: 200, reason: null }),
     ];
     const forgotten = it.ledger.forget({ kind: 'sender', channel: hook, sender: 'nobody' });
-    const told = assert.rejects(forgotten, /storage has failed/);
+    const rejected = assert.rejects(forgotten, /storage has failed/);
     it.storage.fail(new Error('the disk is gone'));
     assert.deepEqual(await Promise.all(ends), [false, false, false, false]);
-    await told;
+    await rejected;
     assert.equal(it.ledger.gauges().deadLetters, 0);
     await noneIn(it);
     await noneOut(it);
@@ -238,14 +238,14 @@ class LateBench implements Bench {
     return Promise.reject(new Error('it keeps nothing'));
   }
 
-  /** Messages of one conversation, each a commit of its own. */
+  /** Accepts messages of one conversation, each in a commit of its own. */
   async accept(who: string, ...texts: string[]): Promise<void> {
     const accepting = texts.map((text) => this.ledger.accept([said(who, text)]));
     this.storage.commit();
     for (const { kind } of await Promise.all(accepting)) assert.equal(kind, 'accepted');
   }
 
-  /** The first of these replies to a message, claimed. */
+  /** Answers a message with these replies, and returns the claim of the first one. */
   async replyOf(who: string, ...texts: string[]) {
     await this.accept(who, 'hi');
     const claim = await oneIn(this);

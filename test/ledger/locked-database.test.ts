@@ -1,7 +1,7 @@
 /**
- * Another program writes the database, and takes its time: a person with `sqlite3` and
- * `BEGIN IMMEDIATE`, or a backup tool. To SQLite that is SQLITE_BUSY (sqlite.org/wal.html, "there
- * can be only one writer at a time"). What svc does then is what it does on a full disk.
+ * Another program writes the database for a while: a person with `sqlite3` and `BEGIN IMMEDIATE`,
+ * or a backup tool. To SQLite that is SQLITE_BUSY (sqlite.org/wal.html, "there can be only one
+ * writer at a time"). svc then does the same as on a full disk.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ type World = AsyncDisposable &
     readonly crashes: Crashes;
     readonly rooms: string[];
     readonly faults: unknown[];
-    /** @returns ends it */
+    /** @returns a function that ends the lock */
     lock(): () => void;
   };
 
@@ -143,20 +143,20 @@ suite('a database that another program has locked', { concurrency: 4 }, () => {
     await using it = await open();
     await accept(it, said('ann', 'one'));
     await it.ledger[Symbol.asyncDispose]();
-    let told = '';
+    let first = '';
     const start: StartWriter = async (data) => {
       const writer = await startWriter(data);
       assert.ok('on' in writer);
       const unlock = it.lock();
       writer.on('message', ({ kind }) => {
-        told ||= kind;
+        first ||= kind;
         if (kind === 'locked') unlock();
       });
       return writer;
     };
     const started = it.crashes.open({ startWriter: start });
     assert.equal((await oneIn(await started)).message.text, 'one');
-    assert.equal(told, 'locked');
+    assert.equal(first, 'locked');
   });
 
   test('is named where a start waits in vain', async () => {
@@ -182,8 +182,8 @@ test('the service answers 503 and is unhealthy meanwhile, and then goes on by it
   await using program = await serveHere(file, port);
   const ask = (text: string) => post(program.url, { sender_id: 'ada', conversation_id: 'a', text });
   const health = async (): Promise<string> => {
-    const told = await fetch(`http://127.0.0.1:${adminPort}/healthz`);
-    return `${told.status} ${await told.text()}`;
+    const answer = await fetch(`http://127.0.0.1:${adminPort}/healthz`);
+    return `${answer.status} ${await answer.text()}`;
   };
   assert.equal((await ask('first')).status, 200);
   await receiver.waitFor(1);

@@ -1,4 +1,4 @@
-/** The commands about messages with storage: beside a running service, and without one. */
+/** The commands about messages with storage, with and without a running service. */
 import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ async function stage(t: TestContext) {
 
 type Stage = Awaited<ReturnType<typeof stage>>;
 
-/** The story once its replies are settled. */
+/** Returns the message's story once its replies are settled. */
 async function settled({ svc }: Stage, id: string): Promise<Story> {
   return until('the reply is settled', async () => {
     const { code, out } = await svc(`trace ${id} --json`);
@@ -46,7 +46,7 @@ async function settled({ svc }: Stage, id: string): Promise<Story> {
   });
 }
 
-/** Runs the service, sends these messages of ada, and ends it; returns the messages' ids. */
+/** Runs the service, sends these messages of ada, and stops it; returns the messages' ids. */
 async function exchange(on: Stage, ...texts: string[]): Promise<readonly string[]> {
   await using program = await serveHere(on.file, on.port);
   const ids: string[] = [];
@@ -79,8 +79,8 @@ test('a message’s story is the same while svc runs and when it has stopped', a
     /: answered by llama3\.2 .*; delivered\n(.*\n)* +\d+ +\d+ +llama3\.2 \(Ollama\): answer/,
   );
   assert.doesNotMatch(out, /hello/);
-  const told = await on.svc(`trace ${id} --text`);
-  assert.match(told.out, /\nada:\n {2}hello\[2J\n/);
+  const trace = await on.svc(`trace ${id} --text`);
+  assert.match(trace.out, /\nada:\n {2}hello\[2J\n/);
   const unknown = await on.svc('trace 0000000000000000000000');
   assert.deepEqual(unknown, {
     code: 1,

@@ -1,4 +1,4 @@
-/** `svc migrate`: what it asks, refuses, tells and leaves as it was. */
+/** `svc migrate`: its questions, refusals, output, and the files that it leaves unchanged. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A server's database is moved, or moved into, only where no instance works on it or may again. */
+/** A database on a server can be migrated only while no instance uses it or may use it again. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Client } from 'pg';
@@ -21,7 +21,6 @@ const common = { ...systemClock, retentionDays: 30 };
 const dead = 'dead, beat_at';
 const longAgo = "clock_timestamp() - interval '1 hour'";
 
-/** A database of this release, and files beside it. */
 class Bench implements AsyncDisposable {
   readonly url: string;
   readonly server: Place;
@@ -49,7 +48,7 @@ class Bench implements AsyncDisposable {
     return new Bench(url, client, path, own.move());
   }
 
-  /** Rows of former starts, in the order of their numbers. */
+  /** Adds rows of former starts, in the order of their numbers. */
   async starts(columns: string, ...values: readonly string[]): Promise<void> {
     for (const value of values) {
       await this.client.query(
@@ -58,7 +57,7 @@ class Bench implements AsyncDisposable {
     }
   }
 
-  /** A file in which a conversation waits, each message a text. */
+  /** Makes a file with a conversation in which these messages wait. */
   async waiting(...texts: readonly string[]): Promise<Place> {
     const path = join(this.folder, 'full.db');
     const ledger = await openSqliteLedger({ path, ids: newIds(), ...common });
@@ -99,7 +98,7 @@ async function opened(from: Place, to: Place): Promise<Migration> {
 
 const clean = `'{"clean":true}'`;
 const failed = `'{"alone":null}'`;
-/** However slow the machine is, it is not long ago. */
+/** In the future, so that it counts as recent on a slow machine too. */
 const soon = "clock_timestamp() + interval '1 hour'";
 const columns = 'dead, beside, buried, ended, beat_at';
 
@@ -190,14 +189,14 @@ postgresTest(
   async () => {
     await using it = await Bench.open();
     const from = await it.waiting('one');
-    const told = [
+    const rows = [
       "post (name, owner, epoch) VALUES ('keeper', 1, 1)",
       "board (kind, body) VALUES ('forget', '{}')",
       "instance_status (id, body) VALUES (1, '{}')",
       "proposal (base, instance, revision, by, text) VALUES (1, 1, 'r', 'b', '{}')",
       'vote (proposal, instance) VALUES (1, 1)',
     ];
-    for (const one of told) await it.client.query(`INSERT INTO svc.${one}`);
+    for (const one of rows) await it.client.query(`INSERT INTO svc.${one}`);
     assert.equal(await refusal(from, it.server), 'opened', 'what instances only told is nothing');
     const ledger = await it.start();
     assert.match(await refusal(from, it.server), /^storage_locked: /);

@@ -1,4 +1,4 @@
-/** What is kept goes from a file to a server and back, whole; and nothing goes where it may not. */
+/** All data moves from a file to a server and back; a forbidden migration moves nothing. */
 import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
@@ -53,7 +53,7 @@ async function openAt(path: string): Promise<Ledger> {
   return ledger;
 }
 
-/** A bit of everything that a ledger keeps. */
+/** Writes some data of every kind that a ledger stores. */
 async function fill(path: string): Promise<void> {
   const ledger = await openAt(path);
   const it = { ledger, reopen: () => Promise.reject(new Error('not here')) };
@@ -107,7 +107,7 @@ async function fill(path: string): Promise<void> {
   ]);
 }
 
-/** One that waits, one that is owed, and one that is settled. */
+/** Adds an approval that waits, one that is decided but not settled, and one that is settled. */
 async function fillApprovals(it: HasLedger): Promise<void> {
   const asked = await asks(it, 'fay', [{}, { sensitivity: 'private', tool: 'calc' }, {}]);
   await decide(it, asked[1]!, 'refused', 'messenger_a:42 \0 \uE000');
@@ -153,7 +153,7 @@ async function refusal(from: Place, to: Place): Promise<string> {
   return 'opened';
 }
 
-/** All that people can read of it. */
+/** Returns everything that people can read of the database. */
 async function toldBy(reader: LedgerReader | StoreProblem): Promise<unknown> {
   assert.ok(!('kind' in reader));
   await using open = reader;
@@ -199,7 +199,7 @@ async function approvalsOf(reader: LedgerReader): Promise<readonly unknown[]> {
   return Promise.all(rows.map(({ id }) => reader.approval(id)));
 }
 
-/** What waited goes on, in its order; what is known is known. */
+/** Waiting messages go on in their order, and known keys are still known. */
 async function assertGoesOn(ledger: Ledger): Promise<void> {
   await using _ledger = ledger;
   const bench = { ledger, [Symbol.asyncDispose]: async () => {} };

@@ -1,8 +1,8 @@
 /**
- * What an administrator may set for a database or a role changes nothing: every statement is asked
- * there once more. The settings are those of PostgreSQL's chapter "Client Connection Defaults" and
- * "Version and Platform Compatibility" that change how a value is read or written, or how a
- * transaction begins.
+ * No setting that an administrator makes for a database or a role changes an answer: every
+ * statement runs once more under such settings. They come from PostgreSQL's chapters "Client
+ * Connection Defaults" and "Version and Platform Compatibility". They change how PostgreSQL reads
+ * or writes a value, or how a transaction begins.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -89,7 +89,7 @@ async function openReading() {
 
 testReaderContract('PostgreSQL, odd settings', { durable: true }, openReading, noPostgres);
 
-/** @param killed left out: its process lives, on the same machine */
+/** @param killed absent: the process lives, on the same machine */
 async function openStore(url: string, killed?: AbortSignal) {
   const self = killed === undefined ? { ...goneProcess, pid: process.pid } : goneProcess;
   const more = killed === undefined ? { self } : { self, killed };
@@ -100,7 +100,6 @@ async function openStore(url: string, killed?: AbortSignal) {
   return { ...store, [Symbol.asyncDispose]: () => store.ledger[Symbol.asyncDispose]() };
 }
 
-/** Moves all from one to the other. */
 async function move(from: Place, to: Place): Promise<void> {
   const migration = await openMigration(from, to);
   if ('kind' in migration) throw new Error(migration.message);

@@ -1,4 +1,4 @@
-/** The contract's cases are worth something: each planted fault makes some of them fail. */
+/** The cases of the contract find faults: each planted fault makes some of them fail. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { casesFor, runCase } from '../contract/ledger.ts';
@@ -15,10 +15,10 @@ test('there are at least 60 promises and eight faults', () => {
   assert.equal(Object.keys(faults).length, 8);
 });
 
-// A case mostly fails by waiting in vain, so the faults wait together.
+// A case mostly fails after a wait in vain, so the faults wait at the same time.
 suite('a planted fault is noticed in every form', { concurrency: true }, () => {
   const { looks } = patience;
-  // A second and more: what a sound ledger in memory is waited for comes within 150 ms.
+  // Over a second; a sound ledger in memory answers within 150 ms.
   before(() => void (patience.looks = 500));
   after(() => void (patience.looks = looks));
 

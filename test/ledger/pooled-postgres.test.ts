@@ -1,7 +1,7 @@
 /**
- * The contract with a pooler before the server, which keeps no session. Its cases that open a
- * ledger again send every kind of statement, and find all that was written. The other cases are
- * about the ledger.
+ * The contract with a pooler before the server, which keeps no session. The cases that reopen a
+ * ledger send every kind of statement and find all written rows. The other cases test the ledger,
+ * not the server.
  */
 import { after } from 'node:test';
 import { testLedgerContract } from '../contract/ledger.ts';

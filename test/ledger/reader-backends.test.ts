@@ -1,4 +1,4 @@
-/** The readers of SQLite and of PostgreSQL on the same rows: every answer is the same. */
+/** The readers of SQLite and of PostgreSQL give the same answers on the same rows. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const channels = [hook, other, 'messenger_a:9' as ChannelKey];
 const gone = failure('gone', { status: 410 });
 const down = failure('server_error', { status: 502 });
 
-/** Does what happens to a ledger, by chance; a millisecond passes at each look at the clock. */
+/** Works a ledger at random; a millisecond passes at each read of the clock. */
 async function work(ledger: Ledger, chance: () => number, shift: () => void): Promise<string[]> {
   const ids: string[] = [];
   const one = <T>(list: readonly T[]): T => list[Math.floor(chance() * list.length)]!;
@@ -83,7 +83,7 @@ async function end(ledger: Ledger, claim: InClaim, chance: () => number): Promis
   else await ledger.complete(claim, whole_);
 }
 
-/** Every row of a list, three a page. */
+/** Reads every row of a list, three a page. */
 async function all<Row>(read: (page: PageAsked) => Promise<Page<Row>>): Promise<Row[]> {
   const rows: Row[] = [];
   for (let after: string | null = null; ;) {
@@ -94,13 +94,13 @@ async function all<Row>(read: (page: PageAsked) => Promise<Page<Row>>): Promise<
   }
 }
 
-/** SQLite keeps the trace of a message that died while it waits to run again. */
+/** SQLite keeps the trace of a message whose process died while the message waits for a retry. */
 async function storyOf(reader: LedgerReader, id: string): Promise<Story | null> {
   const story = await reader.story(id);
   return story?.state === 'waiting' ? { ...story, trace: null } : story;
 }
 
-/** Everything that a reader tells. */
+/** Everything that a reader returns. */
 async function told(reader: LedgerReader, ids: readonly string[]): Promise<object> {
   const filters = [
     {},

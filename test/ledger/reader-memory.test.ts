@@ -37,7 +37,7 @@ test('the last stories are known; what is late to a forgotten one changes no oth
     stories.map((story) => story?.state ?? null),
     [null, null, 'waiting', 'waiting', 'waiting'],
   );
-  // The oldest two are answered after they were forgotten: that is told of nobody else.
+  // The oldest two are answered after the ring forgot them; no other story may show that answer.
   for (const claim of await it.ledger.claim('in', batch[0]!.channel, 2)) {
     await answer(it, claim, 'one', 'two');
   }

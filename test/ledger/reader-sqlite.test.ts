@@ -37,7 +37,7 @@ async function openWith(
   };
 }
 
-/** As the command line reads, on a connection of this thread. */
+/** Reads as the command line does, on a connection of this thread. */
 async function directly(path: string): Promise<LedgerReader> {
   const reader = await openReader({ kind: 'file', path });
   if ('kind' in reader) throw new Error(reader.message);

@@ -1,4 +1,4 @@
-/** The ledger over a storage that reads what restored rows say in its own time. */
+/** The ledger over a storage that is slow to read the texts of restored rows. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
@@ -15,7 +15,7 @@ const ann = 'ann' as ConversationId;
 
 class SlowlyRead extends MemoryStorage {
   readonly #texts: ReadonlyMap<MessageId, Message>;
-  /** How many rows each reading was asked for. */
+  /** The number of rows in each read. */
   readonly asked: number[] = [];
   #reading = Promise.withResolvers<void>();
 
@@ -96,7 +96,7 @@ suite('a restored row', () => {
   });
 });
 
-/** A ledger that has found these in the conversation of ann. */
+/** Opens a ledger that restored these messages in the conversation of ann. */
 function open(...texts: readonly string[]) {
   const rows = new WorkingSet(systemClock);
   const known = new Map<MessageId, Message>();

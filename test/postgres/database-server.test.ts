@@ -1,4 +1,4 @@
-/** A database server in the place of a file, while it is away; its URL is told nowhere. */
+/** Storage on a database server: the server is away, and no output shows its URL. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Commands over a database server: beside a service that runs on it, and while none does. */
+/** Commands on a database server, with and without a running service on it. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';

@@ -1,4 +1,4 @@
-/** Databases as an older svc left them, by the schema that it had. */
+/** Makes databases as an older svc left them, with the schema of that time. */
 import { hash } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,7 +6,7 @@ import { applicationId, migrationFiles } from '../../src/ledger/sqlite/files/mig
 
 const migrations = new URL('../../src/ledger/sqlite/files/migrations/', import.meta.url);
 
-/** Makes an empty one. @param version of its schema, 1 or higher */
+/** Makes an empty database. @param version of its schema, 1 or higher */
 export function makeFormer(path: string, version: number): DatabaseSync {
   const db = new DatabaseSync(path);
   db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL');
@@ -18,7 +18,7 @@ export function makeFormer(path: string, version: number): DatabaseSync {
 }
 
 /**
- * Fills one of version 6 with answered messages, ten in each conversation.
+ * Fills a database of version 6 with answered messages, ten in each conversation.
  * @param count of messages, of replies and of turns
  */
 export function fillFormer(db: DatabaseSync, count: number): void {
@@ -46,20 +46,20 @@ export function fillFormer(db: DatabaseSync, count: number): void {
     COMMIT`);
 }
 
-/** Every row of a table, as text. @returns changed by any change to any row */
+/** Returns a digest of every row of a table, as text. Any change to any row changes it. */
 export function digestOf(db: DatabaseSync, table: string, columns: readonly string[]): string {
   const all = columns.map((column) => `quote(${column})`).join(` || '|' || `);
   let [count, sum] = [0, 0n];
   for (const { row } of db.prepare(`SELECT ${all} AS row FROM ${table}`).iterate()) {
     count++;
-    // The order of a table's rows is no part of what they say.
+    // The digest ignores the order of the rows.
     sum += hash('sha256', String(row), 'buffer').readBigUInt64BE();
   }
   return `${count} rows, ${sum}`;
 }
 
 /**
- * Gives a database the schema that it had in an earlier version, with all of its rows.
+ * Gives a database the schema of an earlier version, and keeps all of its rows.
  * @param path of a database that nobody has open
  */
 export function takeBack(path: string, version: number): void {
@@ -70,7 +70,7 @@ export function takeBack(path: string, version: number): void {
   for (const { name } of tables) {
     const table = String(name);
     const columns = columnsOf(db, table).join(', ');
-    // What triggers have written by then is replaced by what the later one has.
+    // The rows of the later database replace the rows that triggers have just written.
     db.exec(
       `INSERT OR REPLACE INTO main.${table} (${columns}) SELECT ${columns} FROM later.${table}`,
     );
@@ -79,7 +79,7 @@ export function takeBack(path: string, version: number): void {
   renameSync(draft, path);
 }
 
-/** In the order in which they were made. */
+/** Returns the columns in the order of their creation. */
 function columnsOf(db: DatabaseSync, table: string): readonly string[] {
   const columns = db.prepare('SELECT name FROM pragma_table_info(?)').all(table);
   return columns.map(({ name }) => String(name));

@@ -1,6 +1,6 @@
 /**
- * The release before worked on a database alone, with the first step of the schema. What this one
- * makes of what it left, and how each of the two refuses beside the other.
+ * The release before used a database alone, with the first step of the schema. These tests show how
+ * this release takes over its rows, and how each release refuses to run beside the other.
  */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
@@ -26,9 +26,9 @@ import { takeInstance } from '../fake/postgres/former-instance.ts';
 import { farProcess, goneProcess } from '../fake/postgres/marks.ts';
 
 const version = 'the one before';
-/** Nothing that is suspected is tried as long as a case takes. */
+/** No suspected message runs within the time of a case. */
 const limits = { besideMs: 3_600_000 };
-/** A receiver that asked for an hour. */
+/** The receiver asked for an hour. */
 const later = {
   due_at: Date.now() + 3_600_000,
   failure: JSON.stringify(failure('overloaded', { retryAfterMs: 3_600_000 })),
@@ -36,7 +36,7 @@ const later = {
 
 class Former implements AsyncDisposable {
   readonly url: string;
-  /** A connection that nothing happens to. */
+  /** A connection that no test disturbs. */
   readonly client: Client;
   readonly #own: AsyncDisposableStack;
 
@@ -46,7 +46,7 @@ class Former implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** Its tables, without a row. */
+  /** Opens a database with the tables of that release and no row. */
   static async open(): Promise<Former> {
     const url = await newDatabase();
     await using own = new AsyncDisposableStack();
@@ -56,7 +56,7 @@ class Former implements AsyncDisposable {
     return new Former(url, client, own.move());
   }
 
-  /** One of its starts, as it writes it down. @param age of its last beat */
+  /** Writes the row of one of its starts. @param age of its last heartbeat */
   async start(process = farProcess, age = '0 s'): Promise<number> {
     const { rows } = await this.client.query<{ id: number }>(
       'INSERT INTO svc.instance (version, process, beat_at) ' +
@@ -66,7 +66,7 @@ class Former implements AsyncDisposable {
     return rows[0]!.id;
   }
 
-  /** One that was killed, of which the next start knows at once. */
+  /** Writes the row of a killed start, which the next start counts as dead at once. */
   startOfDead = (): Promise<number> => this.start(farProcess, '1 hour');
 
   async ended(how: typeof endedClean | typeof endedByStorage, ...values: readonly unknown[]) {
@@ -74,8 +74,8 @@ class Former implements AsyncDisposable {
   }
 
   /**
-   * Three messages of ann, one of bob, who has an answer that is due; eve and fay have one that is
-   * not, of which fay's is parked; gil has one that is parked and due.
+   * Leaves three messages of ann and one of bob, and these replies: bob's is due; eve's and fay's
+   * are not, and fay's is parked; gil's is parked and due.
    */
   async leave(ofAnn: object = {}): Promise<void> {
     const { client } = this;
@@ -103,7 +103,7 @@ class Former implements AsyncDisposable {
     await put(client, 'outbox', reply(40, 'gil', { due_at: 5, parked: true, late: true }));
   }
 
-  /** This release. */
+  /** Opens this release. */
   async open(more: Partial<PostgresLimits> = {}) {
     return openPostgresStore({
       url: this.url,
@@ -115,7 +115,7 @@ class Former implements AsyncDisposable {
     });
   }
 
-  /** This release, at work. */
+  /** Opens this release and lets it work. */
   async begin(): Promise<Bench> {
     const store = await this.open();
     assert.ok(!('kind' in store), 'kind' in store ? store.message : '');
@@ -138,7 +138,7 @@ class Former implements AsyncDisposable {
   }
 }
 
-/** Answers all that can be claimed until so many texts have come. */
+/** Answers all claimable messages until this number of texts has arrived. */
 async function work(it: Bench, count: number): Promise<readonly InClaim[]> {
   const claims: InClaim[] = [];
   await until(`${count} messages are answered`, async () => {
@@ -255,7 +255,7 @@ postgresTest('what it had counts as tried once, whoever finds it first', async (
   await it.leave();
   await migrate(it.client);
   const first = { version: 'this one', self: goneProcess, now: Date.now };
-  // One that is gone before it has freed any lane, and one that has freed some.
+  // One start ended before it freed any queue; the other one had freed some.
   const joined = await joinInstances(it.client, first);
   assert.ok(joined.kind === 'joined');
   await it.client.query("UPDATE svc.lane SET owner = NULL, waits = 2 WHERE conversation = 'bob'");
@@ -285,7 +285,7 @@ postgresTest('one that was started in between has taken over what was there', as
   assert.equal((await work(now, 4)).length, 4);
 });
 
-/** Beats, as a flight of it does, until it is told to stop. */
+/** Sends heartbeats, as a write batch of that release does, until `stop`. */
 async function goOnBeating({ client }: Former, id: number, stop: AbortSignal): Promise<void> {
   const text =
     'UPDATE svc.instance SET beat_at = clock_timestamp(), grp = grp + 1 WHERE id = $1 AND NOT dead';
@@ -317,7 +317,7 @@ postgresTest('while it runs a start is refused, says what to do, and leaves it a
   assert.equal((await work(now, 4)).length, 4);
 });
 
-/** As it does at its start. */
+/** Does what that release does at its start. */
 async function startFormer({ url }: Former) {
   await using own = new AsyncDisposableStack();
   const client = await connect(url);
@@ -350,7 +350,7 @@ postgresTest('put back in its place it goes on with all that this release had', 
   assert.equal((await takeIn(now, 10)).length, 1);
   await now[Symbol.asyncDispose]();
   assert.equal((await startFormer(it)).kind, 'taken');
-  // It knows nothing of the columns that were added.
+  // That release knows nothing of the added columns.
   const conversation = 'new' as ConversationId;
   await it.client.query('INSERT INTO svc.lane (channel, conversation, tail) VALUES ($1, $2, 1)', [
     hook,

@@ -1,4 +1,4 @@
-/** What each release left on a server: this one takes it, as it is kept, and goes on with it. */
+/** This release upgrades the kept server database of each former release, and goes on with it. */
 import assert from 'node:assert/strict';
 import { postgresTest } from '../fake/postgres.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';

@@ -1,4 +1,4 @@
-/** What each release left in a file: this one takes it, as it is kept, and goes on with it. */
+/** This release upgrades the kept database file of each former release, and goes on with it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

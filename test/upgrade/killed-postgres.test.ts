@@ -1,7 +1,7 @@
 /**
- * An end before, within and after every step by which a server's database of a former svc is
- * brought up to date: before each statement the connection is lost, which is all that a server sees
- * of a SIGKILL; and svc itself is killed while the server works on one.
+ * Ends before, within and after every step that upgrades a server's database of a former svc.
+ * Before each statement the connection is lost, which is all that a server sees of a SIGKILL. Also,
+ * a SIGKILL ends svc itself while the server runs a statement.
  */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
@@ -20,16 +20,16 @@ import { until } from '../support/waiting.ts';
 
 const newest = migrationSteps().length;
 
-/** Comments stand on lines of their own, and no text holds a semicolon at the end of a line. */
+/** Comments stand on lines of their own, and no text has a semicolon at the end of a line. */
 function statementsIn(text: string): readonly string[] {
   const code = text.replaceAll(/^\s*--.*$/gm, '');
   return code.split(/;\s*(?:\n|$)/).filter((one) => one.trim() !== '');
 }
 
 /**
- * Brings a database up to date. A step is sent statement by statement.
- * @param last the statement that is not sent, since the connection is lost before; 0: each is sent
- * @returns all statements, those that were not sent left out
+ * Upgrades a database, and sends each step statement by statement.
+ * @param last the statement before which the connection is lost; 0: all are sent
+ * @returns the statements up to that one, and the attempts to roll back
  */
 async function upgrade(url: string, last: number): Promise<readonly string[]> {
   const client = await connect(url);
@@ -49,13 +49,13 @@ async function upgrade(url: string, last: number): Promise<readonly string[]> {
     await client.end();
   } else {
     await assert.rejects(migrating);
-    // It asks in vain for the way back, and for nothing else.
+    // It sends only ROLLBACK, without success.
     assert.ok(asked.slice(last).every((text) => text === 'ROLLBACK'));
   }
   return asked;
 }
 
-/** What the upgrade of this database sends, which it does. */
+/** Upgrades this database, and returns the statements of the upgrade. */
 async function statementsOf(url: string): Promise<readonly string[]> {
   const asked = await upgrade(url, 0);
   assert.equal(asked.filter((text) => text.startsWith('BEGIN')).length, 1);
@@ -70,7 +70,7 @@ async function open(url: string): Promise<Opened> {
   return { client, [Symbol.asyncDispose]: () => client.end() };
 }
 
-/** Every table with all of its rows, as the server tells them. */
+/** Reads every table with all of its rows, as the server returns them. */
 async function everything(client: Client): Promise<readonly unknown[]> {
   const { rows: tables } = await client.query<{ name: string }>(
     "SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace('svc') " +
@@ -86,7 +86,7 @@ async function everything(client: Client): Promise<readonly unknown[]> {
 
 const before = keptReleases().filter(({ expected }) => expected.schema.postgres < newest);
 
-/** Starts svc on it, which finds everything. */
+/** Starts svc on the database and asserts that all of its data is there. */
 async function assertStarts(world: World, release: KeptRelease): Promise<void> {
   await using _program = await world.serveHere();
   await assertAllGoesOn(world, release.expected);
@@ -106,7 +106,7 @@ for (const release of before) {
       const kept = await everything(client);
       for (let statement = 1; statement <= asked.length; statement++) {
         await upgrade(url, statement);
-        // A connection that is lost holds nothing any more once the server has seen it.
+        // A lost connection holds no lock once the server has noticed the loss.
         await until('the server has seen it', async () => (await others(client)) === 0);
         assert.equal(await schemaVersion(client), expected.schema.postgres);
         assert.deepEqual(await everything(client), kept, `before ${asked[statement - 1]}`);
@@ -127,7 +127,7 @@ postgresTest('svc itself is killed while the server works on a step', async () =
   await using opened = await open(world.env['DATABASE_URL']!);
   const { client } = opened;
   const kept = await everything(client);
-  // The second step makes an index here, late in its text: it waits for whoever writes.
+  // The second step makes an index here, late in its text, and waits for every writer.
   await client.query('BEGIN; LOCK TABLE svc.outbox IN ROW EXCLUSIVE MODE');
   {
     await using program = world.start();
@@ -144,7 +144,7 @@ postgresTest('svc itself is killed while the server works on a step', async () =
   assert.equal(await schemaVersion(client), newest);
 });
 
-/** How many are connected to its database besides this one. */
+/** Returns the number of other connections to the database. */
 async function others(client: Client): Promise<number> {
   const { rows } = await client.query<{ n: number }>(
     'SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() ' +
@@ -160,7 +160,7 @@ postgresTest(
     const asked = await statementsOf(await newDatabase());
     await using opened = await open(url);
     const { client } = opened;
-    // Every third: there are many.
+    // Every third one, because there are many.
     for (let statement = 1; statement < asked.length; statement += 3) {
       await upgrade(url, statement);
       await until('the server has seen it', async () => (await others(client)) === 0);

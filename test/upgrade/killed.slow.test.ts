@@ -1,7 +1,7 @@
 /**
- * SIGKILL before, within and after every step by which a file of a former svc is brought up to
- * date. Where it is killed is no matter of time: SQLite asks before it does anything, and one
- * question after the other gets no answer.
+ * SIGKILL before, within and after every step that upgrades a file of a former svc. The place of a
+ * kill does not depend on time: SQLite asks before each action, and each run leaves another
+ * question without an answer.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -19,15 +19,15 @@ import { fileURLToPath } from 'node:url';
 const newest = migrationFiles().length;
 const program = fileURLToPath(new URL('../fixtures/killed-upgrade.ts', import.meta.url));
 
-/** Where an upgrade is killed, and the version that the database has then. */
+/** A place where an upgrade is killed, and the database's version at that place. */
 type Place = { readonly name: string; readonly question: number; readonly version: number };
 
-/** @param last the question that gets no answer; 0: each gets one */
+/** @param last the question without an answer; 0: each is answered */
 function upgrade(path: string, last: number) {
   return spawnSync(process.execPath, [program, path, String(last)], { encoding: 'utf8' });
 }
 
-/** Of an upgrade from this version on. @param path of a database that is brought up to date */
+/** Returns the places of an upgrade from this version. @param path of a database to upgrade */
 function placesOf(path: string, from: number): readonly Place[] {
   const whole = upgrade(path, 0);
   assert.equal(whole.status, 0, whole.stderr);
@@ -68,7 +68,7 @@ function tablesOf(path: string): Tables {
   return new Map(names.map(({ name }) => [String(name), of(String(name))]));
 }
 
-/** But for what the steps note for svc itself: it is taken back when the connection ends. */
+/** Leaves out the notes of the steps for svc itself: they are rolled back with the connection. */
 function rowsOf(path: string, tables: Tables): readonly string[] {
   using db = new DatabaseSync(path);
   db.exec("BEGIN; DELETE FROM cursors WHERE channel = 'svc'");
@@ -123,7 +123,7 @@ test('killed in any step there ever was, the file is as before that step or afte
     assert.equal(versionOf(path), newest, name);
     assert.deepEqual(rowsOf(path, tables), rows, name);
   }
-  // What was on its way in it goes on, too.
+  // svc also goes on with the unfinished messages.
   await using world = await release.open('sqlite');
   copyFileSync(former, world.database);
   const { question } = places[Math.floor(places.length / 2)]!;

@@ -1,7 +1,7 @@
 /**
- * Back to the release before, on a server: it runs on the tables of the next one, and not on those
- * of the one after that. On the backup made before that it serves: kept-releases-postgres.test.ts
- * beside. Back to the form that has the database alone: former-release-postgres.test.ts beside.
+ * Back to the release before, on a server: it runs on the tables of the next release, but not on
+ * those of the release after that. kept-releases-postgres.test.ts tests the earlier backup, and
+ * former-release-postgres.test.ts the way back to the release that uses a database alone.
  */
 import assert from 'node:assert/strict';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
@@ -18,13 +18,13 @@ import type { World } from '../kept-releases/world.ts';
 
 const present = keptReleases().find(({ version }) => version === programVersion()) as KeptRelease;
 const known = migrationSteps();
-/** Of releases that come after this one: a step adds. */
+/** Steps of later releases: each one adds. */
 const later = [
   'ALTER TABLE svc.inbox ADD COLUMN of_next boolean NOT NULL DEFAULT false',
   'CREATE TABLE svc.of_the_one_after (id text PRIMARY KEY)',
 ];
 
-/** What releases that come after this one make of its database. @returns the schema's version */
+/** Upgrades the database as later releases do. @returns the schema's version */
 async function upgradeToLater(world: World, steps: number): Promise<number> {
   const client = await connect(world.env['DATABASE_URL']!);
   await migrate(client, undefined, [...known, ...later.slice(0, steps)]);

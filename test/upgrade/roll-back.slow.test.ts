@@ -1,6 +1,6 @@
 /**
- * Back to the release before, on a file: it does not run on what a newer one wrote, and says so;
- * the backup that was made before the upgrade serves on it.
+ * Back to the release before, on a file: it refuses the file of a newer release and says so. It
+ * runs on the backup made before the upgrade.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { migrationFiles } from '../../src/ledger/sqlite/files/migrations.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';
 import { keptReleases, type KeptRelease } from '../kept-releases/kept.ts';
 
-/** The present code is the older one here: a step that it does not know, a newer one left. */
+/** The present code is the older release here: a newer one left a step that it does not know. */
 const newer = migrationFiles().length + 1;
 const present = keptReleases().find(({ version }) => version === programVersion()) as KeptRelease;
 const oldest = keptReleases()[0] as KeptRelease;

@@ -1,4 +1,4 @@
-/** Holds what is written down, what arrived and what was told against what was done outside. */
+/** Compares the stored rows, the calls that arrived and the texts to people with outside deeds. */
 import assert from 'node:assert/strict';
 import type { Approval } from '../../../src/domain/approval.ts';
 import type { ToolUseRow } from '../../../src/domain/tool-use.ts';
@@ -15,11 +15,11 @@ export type Evidence = {
   readonly strange: readonly string[];
   readonly deeds: Deeds;
   readonly lateAnswers: number;
-  /** So many calls may have been under way at a kill. */
+  /** At most this many calls were under way at a kill. */
   readonly unknownMax: number;
 };
 
-/** What the model is told of each end. */
+/** The text that the model gets for each end. */
 const words = {
   refused: /said no/,
   expired: /nobody decided in time/,
@@ -28,7 +28,7 @@ const words = {
   unknown: /had begun before/,
 } as const;
 
-/** What must be 0, each with those that it is about. */
+/** Faults, each with the calls that it is about; the numbers of all must be 0. */
 type Faults = Record<
   | 'runs without a yes'
   | 'double runs'
@@ -70,7 +70,7 @@ export function assertKept(evidence: Evidence): void {
   assert.ok(lateAnswers >= deeds.lateWritten, few);
 }
 
-/** So many of each, for the table. */
+/** Counts of each kind, for the table. */
 export function figuresOf({ approvals, runs, deeds }: Evidence) {
   const count = (is: (one: Approval) => boolean): number => approvals.filter(is).length;
   return {
@@ -90,7 +90,7 @@ function runsOf(runs: readonly Run[], approval: Approval): number {
   return runs.filter(({ key }) => key === keyOfApproval(approval)).length;
 }
 
-/** Somebody who may had said yes to that very call before it ran, and it is written down so. */
+/** An approver had said yes to this very call before it ran, and the row is approved. */
 function hasYes({ approvals, deeds }: Evidence, { key, at }: Run): boolean {
   const approval = approvals.find((one) => keyOfApproval(one) === key);
   const said = deeds.words.some((word) => {
@@ -109,7 +109,7 @@ function endOf({ told }: Evidence, approval: Approval): Told | undefined {
   const next = key.replace(/\.1$/, '.2');
   return (
     told.find((one) => one.key === key && one.kind === 'end') ??
-    // The turn that followed asked for something else.
+    // The next turn asked for another call.
     told.find((one) => next !== key && one.key === next && one.kind === 'question')
   );
 }
@@ -125,7 +125,7 @@ function isToldWrongly(evidence: Evidence, approval: Approval): boolean {
   return true;
 }
 
-/** Each question has one row that says so, and each yes one with what became of the call. */
+/** Finds questions without one row, and approvals without a row of the call's result. */
 function notAudited({ toolUses, approvals }: Evidence): unknown[] {
   const asked = Map.groupBy(
     toolUses.filter(({ outcome }) => outcome === 'asked'),

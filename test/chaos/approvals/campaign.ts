@@ -1,4 +1,4 @@
-/** Many orders at a time, while svc is killed again and again; and what is held in the end. */
+/** Runs many orders at a time while svc is killed again and again, and audits them at the end. */
 import assert from 'node:assert/strict';
 import { assertKept, figuresOf } from './audit.ts';
 import { Deeds, Life, ways, type Order } from './life.ts';
@@ -9,7 +9,6 @@ import { until } from '../../support/waiting.ts';
 export type Campaign = {
   readonly backend: Backend;
   readonly random: () => number;
-  /** How many orders there are. */
   readonly orders: number;
   /** Null: nothing is killed. Else as in `StrikesParts`. */
   readonly betweenMs: number | null;
@@ -37,7 +36,7 @@ async function run(scene: Scene, deeds: Deeds, plan: Campaign): Promise<Figures>
   const { betweenMs, say, orders } = plan;
   const under = { way: 0 };
   const working = work(scene, deeds, plan, under);
-  // Whatever comes first of the two is what is told.
+  // The first error of the two is the one that is thrown.
   working.catch(() => {});
   const underWay = (): number => under.way;
   const killsMax = Math.ceil(orders / 2);
@@ -77,7 +76,7 @@ async function work(
   const worker = async (at: number): Promise<void> => {
     const group = scene.people.group(`Group ${at}`);
     for (let number = next++; number < orders; number = next++) {
-      // Each way is taken in turn, so that the smallest size has all of them.
+      // The ways take turns, so that the smallest size has all of them.
       const way = ways[number % (hasNobody ? ways.length : ways.length - 1)]!;
       const order: Order = {
         number,

@@ -1,4 +1,4 @@
-/** One order from the question to the end: who asks, who tries, who decides, who is too late. */
+/** One order from the question to the end: asker, strangers, approver, late deciders. */
 import assert from 'node:assert/strict';
 import type { Chat, User } from '../../fake/telegram/wire.ts';
 import { post } from '../../support/program.ts';
@@ -8,7 +8,7 @@ import type { Scene } from './scene.ts';
 import { until } from '../../support/waiting.ts';
 
 export type Verdict = 'approved' | 'refused';
-/** Somebody who may decide sends a word, whatever comes of it. */
+/** The verdict of a decider, whether it counts or not. */
 export type Word = {
   readonly key: OrderKey;
   readonly verdict: Verdict;
@@ -20,8 +20,8 @@ const verbs = { approved: 'approve', refused: 'refuse' } as const;
 const labels = { approved: 'Approve', refused: 'Refuse' } as const;
 
 /**
- * By whom it is decided: the operator, an approver alone with the bot who writes or presses, two at
- * the same time, or nobody in time.
+ * The decider: the operator, an approver who writes or presses a button in a private chat, two
+ * deciders at the same time, or nobody before the time is over.
  */
 export const ways = ['operator', 'writes', 'presses', 'two', 'nobody'] as const;
 
@@ -31,22 +31,22 @@ export type Order = {
   readonly number: number;
   readonly way: Way;
   readonly verdict: Verdict;
-  /** The model wants another call after a yes. */
+  /** After a yes the model wants another call. */
   readonly changes: boolean;
-  /** The group where it is asked for; null: at the webhook. */
+  /** The group of the question; null: it is asked at the webhook. */
   readonly group: Chat | null;
 };
 
-/** What was done from outside. */
+/** The deeds of people outside of svc. */
 export class Deeds {
   readonly words: Word[] = [];
-  /** What whoever decided was told, by the call: more than one is a fault. */
+  /** The verdicts that svc confirmed to deciders, by call; more than one is a fault. */
   readonly decided = new Map<OrderKey, Verdict[]>();
-  /** Tries of strangers, of those who were late, and of those without the token. */
+  /** Attempts of strangers, of late deciders, and of people without the token. */
   readonly tries = { strangers: 0, late: 0, intruders: 0 };
   /** Orders that wait until their time is over. */
   readonly waiting = new Set<number>();
-  /** Late words that were written or pressed, each of which is answered. */
+  /** Late verdicts on the messenger; svc answers each of them. */
   lateWritten = 0;
 }
 
@@ -61,14 +61,14 @@ export class Life {
     this.#order = order;
   }
 
-  /** Resolves when all that was asked for has its end. */
+  /** Resolves when all calls of the order have an end. */
   async run(): Promise<void> {
     const { number, changes, way } = this.#order;
     if (changes) this.#scene.changing.add(number);
     await this.#ask();
     await this.#settle(`${number}.1`, way);
     if (!this.#isAsked(`${number}.2`)) return;
-    // The model wants something else than what had the yes.
+    // The model wants another call than the approved one.
     await this.#settle(`${number}.2`, way === 'nobody' ? 'writes' : way);
   }
 
@@ -104,7 +104,7 @@ export class Life {
     return this.#scene.people.toldOf(key).some(({ kind }) => kind === 'question');
   }
 
-  /** What became of it was told, or another call is asked for in its turn. */
+  /** svc has reported the end, or its turn asks for another call. */
   #isOver(key: OrderKey): boolean {
     if (this.#scene.people.toldOf(key).some(({ kind }) => kind === 'end')) return true;
     return key.endsWith('.1') && this.#isAsked(`${this.#order.number}.2`);
@@ -139,7 +139,7 @@ export class Life {
     moments.note('decided');
   }
 
-  /** In a chat of their own, or in the group where it was asked for. */
+  /** Decides in a private chat, or in the group of the question. */
   async #approverSays(key: OrderKey, verdict: Verdict, way: 'writes' | 'presses'): Promise<void> {
     const { people, random } = this.#scene;
     const approver = this.#anApprover();
@@ -153,7 +153,7 @@ export class Life {
     people.telegram.say(chat, random() < 0.5 ? text : text.toLowerCase(), { from: approver });
   }
 
-  /** One says yes and one says no: of several svc each is told one of the two. */
+  /** One says yes and one says no: of several svc each gets one of the two. */
   async #twoSay(key: OrderKey): Promise<void> {
     const { services, random } = this.#scene;
     const isSecondOperator = random() < 0.5;
@@ -165,7 +165,7 @@ export class Life {
     ]);
   }
 
-  /** Who may not decide tries to, and is told that there is nothing for them. */
+  /** Strangers try to decide; svc tells them that there is nothing for them. */
   async #tryInVain(key: OrderKey): Promise<void> {
     const { people, office } = this.#scene;
     const { tries } = this.#deeds;
@@ -185,7 +185,7 @@ export class Life {
     tries.intruders++;
   }
 
-  /** Whoever comes after the end changes nothing. */
+  /** A verdict after the end changes nothing. */
   async #tryLate(key: OrderKey): Promise<void> {
     const { people, office } = this.#scene;
     const approver = this.#anApprover();
@@ -202,7 +202,7 @@ export class Life {
     this.#deeds.tries.late += put === undefined ? 2 : 4;
   }
 
-  /** Null: its time was over before it was put to that chat. */
+  /** Returns the question in that chat; null: its time was over before. */
   async #put(chat: Pick<Chat, 'id'>, key: OrderKey): Promise<Put | null> {
     const { people } = this.#scene;
     const isThere = (): boolean => people.putIn(chat, key) !== undefined || this.#isOver(key);
@@ -220,7 +220,7 @@ export class Life {
   }
 }
 
-/** Kills come meanwhile, after each of which svc starts anew: so it has a test's patience twice. */
+/** Waits twice as long as a test: each kill meanwhile costs a start of svc. */
 function untilDone(what: string, look: () => boolean): Promise<void> {
   return until(what, look).catch(() => until(what, look));
 }

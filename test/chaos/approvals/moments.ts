@@ -1,9 +1,9 @@
-/** When a process is to be struck, as it is seen from outside of it. */
+/** Moments at which a strike hits a process, as an observer outside sees them. */
 
 /**
- * `asked`: a question has just arrived. `decided`: somebody was just told that it is decided.
- * `running`: the call has arrived. `ran`: it was answered. `told`: what became of it has arrived.
- * `model`: a model was asked. `any`: none of them.
+ * `asked`: a question has just arrived. `decided`: svc has just confirmed a decision. `running`:
+ * the call has arrived. `ran`: it was answered. `told`: its result has arrived. `model`: svc called
+ * a model. `any`: none of them.
  */
 export const moments = ['asked', 'decided', 'running', 'ran', 'told', 'model', 'any'] as const;
 
@@ -17,7 +17,7 @@ export class Moments {
     this.#waiting.delete(moment);
   }
 
-  /** Resolves when it is that moment for the next time. */
+  /** Resolves the next time that this moment comes. */
   next(moment: Moment): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.set(moment, [...(this.#waiting.get(moment) ?? []), resolve]);

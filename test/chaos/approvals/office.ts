@@ -1,4 +1,4 @@
-/** The operator, who decides by the API: asked again where no answer came, by whom it is put to. */
+/** The operator, who decides by the API, and asks again where no answer came. */
 import assert from 'node:assert/strict';
 import type { Approval, ApprovalRow } from '../../../src/domain/approval.ts';
 import type { ToolUseRow } from '../../../src/domain/tool-use.ts';
@@ -9,7 +9,7 @@ import { until } from '../../support/waiting.ts';
 
 type Verb = 'approve' | 'refuse';
 
-/** Then another one is asked, since the one may just have been killed. */
+/** After this time it asks another instance, since this one may be dead. */
 const answerMs = 5_000;
 const rowsMax = 100;
 
@@ -26,7 +26,7 @@ export class Office {
     this.#random = random;
   }
 
-  /** The id of the question; waits until there is one. */
+  /** Waits for the question, and returns its id. */
   async idOf(key: OrderKey): Promise<string> {
     await until(`the API lists the question of ${key}`, async () => {
       if (!this.#ids.has(key)) await this.#readNewest();
@@ -36,8 +36,8 @@ export class Office {
   }
 
   /**
-   * @param first the instance that is asked first
-   * @returns whether it was this very request that has decided it, as far as its answer came
+   * @param first the first instance to ask
+   * @returns whether this very request decided it, as far as its answer came
    */
   async decide(id: string, verb: Verb, first?: Instance): Promise<'decided' | 'late'> {
     const { status, body } = await this.#ask(`/api/v1/approvals/${id}/${verb}`, '', first);
@@ -52,7 +52,7 @@ export class Office {
     assert.equal(status, 401, 'who has another token says nothing');
   }
 
-  /** All that is kept, with what each asks. */
+  /** All stored approvals, with the text of each question. */
   async all(): Promise<readonly Approval[]> {
     const rows = await this.#pages<ApprovalRow>('/api/v1/approvals?state=all&');
     const all: Approval[] = [];
@@ -60,7 +60,7 @@ export class Office {
     return all;
   }
 
-  /** Those that wait, and those that are decided and not settled. */
+  /** Approvals that wait, and those that are decided but not settled. */
   async open(): Promise<readonly ApprovalRow[]> {
     const rows = await this.#pages<ApprovalRow>('/api/v1/approvals?state=all&');
     return rows.filter(({ settledAt }) => settledAt === null);
@@ -100,7 +100,7 @@ export class Office {
     return JSON.parse(body) as Told;
   }
 
-  /** Until there is an answer, and it is not "not now". */
+  /** Asks until there is an answer other than "not now". */
   #ask(path: string, body?: string, first?: Instance, token = this.#token): Promise<Asked> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     let next = first;

@@ -1,13 +1,13 @@
 /**
- * What people ask for: to pay an order. Each call of the tool bears its order's number and how
- * often the model has changed it, so that everything can be known by that.
+ * Orders that people ask for. Each call of the tool carries its order's number and the count of the
+ * model's changes, so every record of the call can be matched to it.
  */
 import type { ModelCall, Step } from '../../fake/model-server.ts';
 
-/** Of one call: the order's number, `.`, and 1, or 2 for the one that the model changed. */
+/** The key of one call: the order's number, `.`, and 1, or 2 for the changed call. */
 export type OrderKey = `${number}.${number}`;
 
-/** The call that some text is about; null: about none. */
+/** The call that a text is about; null: none. */
 export function keyOf(text: string): OrderKey | null {
   const found = /"order":(\d+),"take":(\d)/.exec(text) ?? /^told (\d+)\.(\d):/.exec(text);
   return found === null ? null : `${Number(found[1])}.${Number(found[2])}`;
@@ -20,8 +20,8 @@ type Line = {
 };
 
 /**
- * A model that wants to pay what a person says, and tells what it was told. After the yes to an
- * order that `changes` it wants another call, to which nobody has said yes.
+ * A model that wants to pay a person's order, and repeats the result to the person. After the yes
+ * to an order that `changes` it wants another call, to which nobody has said yes.
  */
 export function payerAt(host: string, changes: (order: number) => boolean) {
   const pay = (order: number, take: number): Step => {
@@ -31,10 +31,10 @@ export function payerAt(host: string, changes: (order: number) => boolean) {
   return ({ body }: Pick<ModelCall, 'body'>): Step => {
     const { messages } = body as { messages: readonly Line[] };
     const last = messages.at(-1)!;
-    // A call that a person was asked about is told in words.
+    // The result of an approved call comes as a sentence.
     const followed = /^This call was made: .*$/m.exec(last.content)?.[0];
     if (last.role !== 'tool' && followed === undefined) {
-      // In a group the name of who says it stands before it.
+      // In a group the speaker's name stands before the text.
       const order = /^(?:[^\n:]+: )?pay (\d+)$/.exec(last.content)?.[1];
       return order === undefined ? { answer: `heard ${last.content}` } : pay(Number(order), 1);
     }
@@ -42,8 +42,8 @@ export function payerAt(host: string, changes: (order: number) => boolean) {
     const key = keyOf(followed ?? JSON.stringify(calls?.[0]?.function.arguments))!;
     const [order, take] = key.split('.').map(Number) as [number, number];
     const lines = last.content.slice(last.content.lastIndexOf('[data ')).split('\n');
-    const told = lines[1]!;
-    const isRun = !/said no|in time|cannot|not run/.test(told);
+    const result = lines[1]!;
+    const isRun = !/said no|in time|cannot|not run/.test(result);
     if (take === 1 && isRun && changes(order)) return pay(order, 2);
     return { answer: `told ${key}: ${lines.slice(1, -1).join(' ')}` };
   };

@@ -1,6 +1,6 @@
 /**
- * People on the webhook and on Telegram: those who ask, those who may decide, and strangers. All
- * that they are told is kept here, each thing once however often it came.
+ * People on the webhook and on Telegram: askers, approvers, and strangers. They record each text
+ * from svc once, however often it came.
  */
 import { startFakeTelegram, type FakeTelegram } from '../../fake/telegram.ts';
 import type { Sent } from '../../fake/telegram/methods.ts';
@@ -9,21 +9,21 @@ import type { Received, Receiver } from '../../fake/receiver.ts';
 import type { Moments } from './moments.ts';
 import { keyOf, type OrderKey } from './orders.ts';
 
-/** A question, or what became of one, as whoever asked is told it. */
+/** A question, or the result of a call, as the asker gets it. */
 export type Told = {
   readonly key: OrderKey;
   readonly kind: 'question' | 'end';
   readonly text: string;
 };
 
-/** A question in a chat where somebody may decide. */
+/** A question in an approver's chat. */
 export type Put = { readonly code: string; readonly sent: Sent };
 
 const approversMax = 2;
-/** What svc says to a command, beside what is told of a call. */
+/** The answers of svc to commands. */
 const ofCommand =
   /^(Approved|Refused): |^That was decided before|^It is too late|^There is nothing/;
-/** What is said of a decision that was none: it is decided already, or its time is over. */
+/** Answers to a verdict without effect: the call is decided already, or its time is over. */
 const late = /^That was decided before|^It is too late/;
 const nothing = 'There is nothing under this code that you may decide.';
 
@@ -31,9 +31,9 @@ export class People implements AsyncDisposable {
   readonly telegram: FakeTelegram;
   readonly approvers: readonly User[];
   readonly told: Told[] = [];
-  /** What those who asked were told, and nothing accounts for. */
+  /** Texts to askers that nothing accounts for. */
   readonly strange: string[] = [];
-  /** Answers of svc's own, by the chat, that say so. */
+  /** The number of messages in chats that match `late`. */
   lateAnswers = 0;
   readonly #receiver: Receiver;
   readonly #moments: Moments;
@@ -59,7 +59,7 @@ export class People implements AsyncDisposable {
     return new People(telegram, receiver, moments);
   }
 
-  /** A group with the bot in it. */
+  /** Returns a group with the bot in it. */
   group(name: string): Chat {
     const chat = this.telegram.supergroup(name);
     this.#groups.add(chat.id);
@@ -70,18 +70,18 @@ export class People implements AsyncDisposable {
     return this.telegram.person(`Stranger ${this.#strangers++}`);
   }
 
-  /** Somebody writes, alone with the bot. */
+  /** A person writes in a private chat with the bot. */
   writes(person: User, text: string): void {
     this.telegram.say(this.telegram.privateChat(person), text);
   }
 
-  /** What that chat was asked about the call; undefined: nothing yet. */
+  /** The question about the call in that chat; undefined: none yet. */
   putIn({ id }: Pick<Chat, 'id'>, key: OrderKey): Put | undefined {
     this.#look();
     return this.#put.get(`${id} ${key}`);
   }
 
-  /** Presses a button of the question as it was first seen. */
+  /** Presses a button of the question as it first looked. */
   presses(person: User, { sent }: Put, label: 'Approve' | 'Refuse'): void {
     this.telegram.press(person, sent.message, label);
   }
@@ -91,7 +91,7 @@ export class People implements AsyncDisposable {
     return this.#turnedAway.has(id);
   }
 
-  /** What those who asked were told of the call. */
+  /** The texts that askers got about the call. */
   toldOf(key: OrderKey): readonly Told[] {
     this.#look();
     return this.told.filter((one) => one.key === key);
@@ -101,7 +101,7 @@ export class People implements AsyncDisposable {
     return this.telegram[Symbol.asyncDispose]();
   }
 
-  /** Reads what came since. */
+  /** Reads the new messages. */
   look(): void {
     this.#look();
   }
@@ -131,7 +131,7 @@ export class People implements AsyncDisposable {
       const where = `${chatId} ${key}`;
       if (!this.#put.has(where)) this.#put.set(where, { code, sent });
     }
-    // On Telegram nothing marks what came before: of the same words the second is a repeat.
+    // Telegram has no mark for repeats: the same words a second time are a repeat.
     if (this.#groups.has(chatId)) this.#keep(`${chatId} ${text}`, text);
   }
 

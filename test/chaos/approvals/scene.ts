@@ -1,4 +1,4 @@
-/** What svc is surrounded by where its calls ask first: people, a model, where the calls arrive. */
+/** The neighbours of svc where calls need approval: people, a model, and the calls' server. */
 import { join } from 'node:path';
 import { PostgresServer } from '../../fake/postgres/server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
@@ -16,21 +16,21 @@ import { People } from './people.ts';
 import { Till } from './till.ts';
 import { until } from '../../support/waiting.ts';
 
-/** Where svc keeps what waits: nowhere, in a file, or on a server that two of them share. */
+/** Where svc stores waiting calls: in memory, in a file, or on a server that two svc share. */
 export type Backend = 'memory' | 'SQLite' | 'PostgreSQL';
 
 export const adminToken = 'an-admin-token-of-the-approvals';
 
-/** The svc of one form, however many there are. */
+/** All svc of one backend. */
 export type Services = AsyncDisposable & {
   readonly instances: readonly Instance[];
-  /** Resolves when one may be killed: all others go on, or it starts anew. */
+  /** Resolves when one may be killed: all others are at work, or it starts anew. */
   untilMayDie(): Promise<void>;
-  /** What is unsettled, and what was given up. */
+  /** Counts unsettled rows and dead letters. */
   left(): Promise<Left>;
-  /** So much time passes for what waits, while none of them runs. */
+  /** Moves the deadlines of waiting calls by this time, while no svc runs. */
   passTime(ms: number): Promise<void>;
-  /** They end as asked. */
+  /** Stops all of them as asked. */
   end(): Promise<void>;
 };
 
@@ -43,7 +43,7 @@ export class Scene implements AsyncDisposable {
   readonly receiver: Receiver;
   readonly services: Services;
   readonly office: Office;
-  /** The orders whose calls the model changes once there was a yes. */
+  /** The orders whose calls the model changes after a yes. */
   readonly changing: Set<number>;
   readonly #own: AsyncDisposableStack;
 
@@ -106,12 +106,12 @@ async function servicesOf(parts: Parts, modelUrl: string): Promise<Services> {
   return {
     instances: fleet.instances,
     async untilMayDie() {
-      // Else those of a slow machine would do nothing but start.
+      // Else the svc of a slow machine would do nothing but start.
       await fleet.untilUp();
       await fleet.untilMayDie();
     },
     left: () => fleet.rows.left(),
-    // Several svc on one database go by the server's clock.
+    // Several svc on one database use the server's clock.
     passTime: (ms) => fleet.rows.hurryApprovals(ms),
     end: () => fleet.end(),
     [Symbol.asyncDispose]: () => held.disposeAsync(),

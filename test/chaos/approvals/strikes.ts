@@ -1,25 +1,25 @@
-/** Kills, at moments chosen by a seed; and time that passes between an end and the next start. */
+/** Kills at seeded moments, and jumps of the clock between an end and the next start. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Deeds } from './life.ts';
 import { moments, type Moment } from './moments.ts';
 import type { Scene } from './scene.ts';
 
-/** Longer than a question waits, by whatever clock. */
+/** Longer than a question waits, by any clock. */
 const jumpMs = 90 * 60_000;
-/** A moment that does not come in that time is not waited for. */
+/** The longest wait for a moment; the strike comes without it then. */
 const momentMs = 1_500;
-/** A strike is so much later at most. */
+/** A strike comes at most this much after its moment. */
 const laterMs = 20;
 
 export type StrikesParts = {
   readonly scene: Scene;
   readonly deeds: Deeds;
-  /** How many orders are under way. */
+  /** The number of orders under way. */
   readonly underWay: () => number;
-  /** Between two kills at most, beside the moment that is waited for. */
+  /** The longest pause between two kills, besides the wait for the moment. */
   readonly betweenMs: number;
-  /** After so many only time passes: a slow machine would do nothing but start. */
+  /** Later strikes only let time pass: a slow machine would do nothing but start. */
   readonly killsMax: number;
 };
 
@@ -27,14 +27,14 @@ export class Strikes {
   kills = 0;
   jumps = 0;
   readonly #parts: StrikesParts;
-  /** The one that nothing but a kill can bring about comes first. */
+  /** Only a kill can bring this moment about, so it comes first. */
   #deck: Moment[] = ['running'];
 
   constructor(parts: StrikesParts) {
     this.#parts = parts;
   }
 
-  /** Until that is over. */
+  /** Strikes until that promise settles. */
   async until(over: Promise<unknown>): Promise<void> {
     const { scene, deeds, underWay, betweenMs, killsMax } = this.#parts;
     const { random } = scene;
@@ -67,7 +67,7 @@ export class Strikes {
     await instances[Math.floor(scene.random() * instances.length)]!.kill();
   }
 
-  /** All are killed, and start when every question's time is over. */
+  /** Kills all, and starts them when every question's time is over. */
   async #jump(): Promise<void> {
     const { scene } = this.#parts;
     const { instances } = scene.services;
@@ -87,7 +87,7 @@ export class Strikes {
     );
   }
 
-  /** Each moment once, before one comes again. */
+  /** Draws each moment once before one comes again. */
   #draw(): Moment {
     const { random } = this.#parts.scene;
     if (this.#deck.length === 0) this.#deck = [...moments];

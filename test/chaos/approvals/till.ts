@@ -1,4 +1,4 @@
-/** Where approved calls arrive: a server that counts each of them, and answers when it likes. */
+/** A server for approved calls: it counts each of them, and answers after a random time. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ export type Run = {
   readonly at: number;
 };
 
-/** Between a call and its answer at most. */
+/** The longest time between a call and its answer. */
 const answerMs = 40;
 
 export class Till implements AsyncDisposable {
@@ -55,7 +55,7 @@ export class Till implements AsyncDisposable {
     this.runs.push({ key, idempotencyKey, at: Date.now() });
     this.#moments.note('running');
     await new Promise((resolve) => setTimeout(resolve, this.#random() * answerMs));
-    // Now and then nobody learns what became of it, though svc goes on.
+    // Sometimes the connection breaks, and nobody learns the result though svc goes on.
     if (this.#random() < 0.05) return void response.socket?.resetAndDestroy();
     response.writeHead(200, { 'content-type': 'text/plain' }).end('paid');
     this.#moments.note('ran');

@@ -1,13 +1,13 @@
-/** Secrets and private texts made to be found again, and the search for them. */
+/** Secrets and private texts with recognisable values, and the search for them. */
 
-/** `secret`: belongs nowhere. `text`: belongs where conversations are kept and sent. */
+/** `secret`: belongs nowhere. `text`: belongs where conversations are stored and sent. */
 export type Canary = {
   readonly name: string;
   readonly kind: 'secret' | 'text';
   readonly value: string;
 };
 
-/** Something that was written, answered or sent. */
+/** A text that the program wrote, answered or sent. */
 export type Seen = {
   readonly place: string;
   readonly text: string;
@@ -17,18 +17,18 @@ export type Seen = {
 
 export type Leak = { readonly canary: string; readonly place: string; readonly near: string };
 
-/** Half of one is as bad as the whole: who shortens a secret for display leaks it too. */
+/** Half of a secret is as bad as the whole: a display that shortens a secret leaks it too. */
 const pieceLength = 12;
 const nearLength = 60;
 
-/** @returns each canary that stands where it does not belong, once a place */
+/** @returns each canary in a place where it does not belong, once a place */
 export function leaksIn(seen: readonly Seen[], canaries: readonly Canary[]): readonly Leak[] {
   return seen.flatMap(({ place, text, may }) =>
     canaries
       .filter(({ name, kind }) => (may === 'texts' ? kind === 'secret' : !may.includes(name)))
       .flatMap(({ name, value }) => {
-        const at = backendsOf(value).reduce(
-          (found, backend) => (found >= 0 ? found : text.indexOf(backend)),
+        const at = encodingsOf(value).reduce(
+          (found, encoding) => (found >= 0 ? found : text.indexOf(encoding)),
           -1,
         );
         const near = text.slice(Math.max(0, at - nearLength), at + nearLength);
@@ -37,8 +37,8 @@ export function leaksIn(seen: readonly Seen[], canaries: readonly Canary[]): rea
   );
 }
 
-/** How a value may stand in a text: either end of it, and the middle of its base64 and hex. */
-function backendsOf(value: string): readonly string[] {
+/** Parts of a value to search for: either end of it, and the middle of its base64 and hex. */
+function encodingsOf(value: string): readonly string[] {
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].map((shift) => {
     const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
@@ -48,7 +48,7 @@ function backendsOf(value: string): readonly string[] {
   return [...ends, ...base64, bytes.toString('hex').slice(0, 2 * pieceLength)];
 }
 
-/** A value of its own for each name; `seed` makes it another one each time. */
+/** Returns another value for each name and each `seed`. */
 export function canary(kind: Canary['kind'], name: string, seed: number): Canary {
   const digits = (seed * 2_654_435_761 + name.length * 40_503) % 4_294_967_296;
   const word = Math.floor(digits).toString(36).padStart(7, 'q');

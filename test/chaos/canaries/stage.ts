@@ -1,4 +1,4 @@
-/** The world round the program: who talks to it, what it talks to, where it may write. */
+/** The world around the program: its clients, its upstreams, and the folders that it writes. */
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -19,7 +19,7 @@ const secretNames = {
   ADMIN: 'admin token',
 } as const;
 
-/** What a provider does, in turn; each error says back what it was sent. */
+/** The answers of a provider, in turn; each error repeats the request. */
 const moods: readonly Step[] = [
   { fail: '401' },
   { answer: '' },
@@ -65,7 +65,7 @@ export class Stage implements AsyncDisposable {
     this.file = parts.file;
   }
 
-  /** @param form with storage, or with none */
+  /** @param backend with storage, or with none */
   static async make(seed: number, backend: { readonly storage: boolean }): Promise<Stage> {
     const folder = await scratch();
     for (const name of ['home', 'cwd', 'config']) mkdirSync(join(folder.path, name));
@@ -102,7 +102,7 @@ export class Stage implements AsyncDisposable {
     return join(this.#folder.path, 'config', 'svc.db');
   }
 
-  /** Runs `svc <args>`; all that it writes is looked at. */
+  /** Runs `svc <args>`, and records all of its output. */
   run(args: readonly string[], may: Seen['may'] = []): Run {
     const env = Object.entries(this.secrets).map(([name, { value }]) => [name, value] as const);
     const home = join(this.#folder.path, 'home');
@@ -114,7 +114,7 @@ export class Stage implements AsyncDisposable {
     return run;
   }
 
-  /** Asks, and looks at what is answered. */
+  /** Sends a request, and records the answer. */
   async ask(url: string, init: RequestInit, may: Seen['may'] = []): Promise<Response> {
     const response = await fetch(url, init);
     const text = await response.clone().text();
@@ -124,7 +124,7 @@ export class Stage implements AsyncDisposable {
     return response;
   }
 
-  /** Follows a stream from its beginning until such a thing comes, and looks at all of it. */
+  /** Follows a stream from its beginning until a match of `wanted` comes, and records all of it. */
   async hear(url: string, wanted: RegExp): Promise<void> {
     const headers = { 'last-event-id': 'of another life' };
     const response = await fetch(url, { headers });
@@ -137,7 +137,7 @@ export class Stage implements AsyncDisposable {
     this.#answers.push({ place: `stream of ${new URL(url).pathname}`, text, may: [] });
   }
 
-  /** Takes a table away under the program's hands, so that its storage fails. */
+  /** Drops a table of the running program, so that its storage fails. */
   spoil(): void {
     const db = new DatabaseSync(this.database);
     // The program may be writing just now.
@@ -145,7 +145,7 @@ export class Stage implements AsyncDisposable {
     db.close();
   }
 
-  /** Everything that left the program, so far. */
+  /** All output of the program so far. */
   seen(): readonly Seen[] {
     const outputs = this.#runs.map(({ what, run, may }) => {
       return { place: `output of ${what}`, text: run.out() + run.err(), may };
@@ -163,7 +163,7 @@ export class Stage implements AsyncDisposable {
     });
   }
 
-  /** What went to the models and to the receiver; a secret may stand in its own header only. */
+  /** Requests to the models and to the receiver; a secret may stand in its own header only. */
   #sent(): readonly Seen[] {
     const ofCall =
       (place: string) =>

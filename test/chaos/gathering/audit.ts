@@ -1,13 +1,13 @@
-/** Holds what was answered against what was said. */
+/** Compares the answers with the messages. */
 import { marksIn, type Said, type Talk } from './talk.ts';
 
-/** Of a kind that is read of one turn. */
+/** A turn reads at most this many files of a kind. */
 const filesMax = 4;
 
 type Answer = { readonly text: string; readonly at: number };
 type Given = { readonly marks: readonly string[]; readonly at: number };
 
-/** The marks that are in answers. */
+/** The marks in the answers. */
 export function answered(sent: readonly Answer[]): Set<string> {
   return new Set(sent.flatMap(({ text }) => marksIn(text)));
 }
@@ -34,7 +34,7 @@ export function audit(talk: Talk, sent: readonly Answer[], starts: readonly numb
   };
 }
 
-/** @param order marks as they came in answers first */
+/** @param order marks in the order of their first answers */
 function disorderIn({ said }: Talk, order: readonly string[]): number {
   const placeOf = new Map(order.map((mark, place) => [mark, place]));
   const last = new Map<number, number>();
@@ -48,19 +48,19 @@ function disorderIn({ said }: Talk, order: readonly string[]): number {
   return disorder;
 }
 
-/** Whether every answer to that text was given with that, too. */
+/** Whether every answer to that text has that mark, too. */
 function isWith(text: string, mark: string, given: readonly Given[]): boolean {
   const own = given.filter(({ marks }) => marks.includes(text));
   return own.length > 0 && own.every(({ marks }) => marks.includes(mark));
 }
 
-/** Whether so many came together that there was no place for it. */
+/** Whether the turn was full, so that the file had no place. */
 function isBeyond({ text }: Said, mark: string, given: readonly Given[]): boolean {
   const like = ({ marks }: Given) => marks.filter((one) => one[0] === mark[0]).length;
   return given.some((one) => one.marks.includes(text) && like(one) === filesMax);
 }
 
-/** A repeat that no start lies before is one that svc made by itself. */
+/** svc itself caused a repeat when no start lies before it. */
 function repeatsIn(given: readonly Given[], starts: readonly number[]) {
   const last = new Map<string, number>();
   let [repeats, alone] = [0, 0];

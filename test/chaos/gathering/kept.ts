@@ -1,4 +1,4 @@
-/** Where svc keeps what it knows, and what is found there from outside. */
+/** The storage of svc, and queries on it from outside. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
@@ -9,7 +9,7 @@ import { Rows } from '../many/rows.ts';
 import { spawnAfter, spawnPast } from '../ran-alone.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
-/** `strays`: kept of a message that is gone. `twice`: pictures that are kept with two messages. */
+/** `strays`: attachments of deleted messages. `twice`: pictures stored with two messages. */
 const attachments = {
   kept: 'SELECT count(*) AS n FROM attachments',
   strays:
@@ -17,7 +17,7 @@ const attachments = {
     'WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = message_id)',
   twice: "SELECT count(*) - count(DISTINCT content) AS n FROM attachments WHERE kind = 'picture'",
 };
-/** `joined`: messages that were answered with another one. */
+/** `joined`: messages that were merged into another one. */
 const messages = {
   answered: 'SELECT count(*) AS n FROM messages WHERE is_settled',
   joined: `SELECT count(*) AS n FROM messages WHERE trace LIKE '%"kind":"joined"%'`,
@@ -28,10 +28,10 @@ export type Question = keyof typeof questions;
 export type Kept = {
   readonly block: object;
   readonly env: Record<string, string>;
-  /** Starts the program; what ran alone when it was ended before is answered first. */
+  /** Starts the program, after the answer to a message that ran alone at its last end. */
   spawnPast(spawn: () => Program): Promise<Program>;
   count(question: Question): Promise<number>;
-  /** Once nobody has it open. */
+  /** Counts the remaining rows, once nobody has the storage open. */
   left(): Promise<Left>;
 };
 
@@ -62,7 +62,7 @@ export async function onPostgres(): Promise<Kept> {
     env: { LETTERS_URL: url },
     async spawnPast(spawn) {
       const program = await spawnAfter(ranAlone, spawn);
-      // From here on its tables are there.
+      // Its tables exist from here on.
       await program.saw('is up');
       started = true;
       return program;

@@ -1,4 +1,4 @@
-/** A model that tells the marks of what it was shown, and looks whether earlier pictures fit. */
+/** A model that answers with the marks of its prompt, and checks earlier pictures. */
 import type { Script } from '../../fake/model-server.ts';
 import { markOfPicture, marksIn, type Talk } from './talk.ts';
 
@@ -13,7 +13,7 @@ type Asked = {
 export const thinkMsMax = 300;
 
 export class Seer {
-  /** Pictures that were shown with a turn that they did not come with. */
+  /** Pictures shown with the wrong turn. */
   mistaken = 0;
   /** Pictures of earlier turns that were shown again. */
   shownAgain = 0;
@@ -40,14 +40,14 @@ export class Seer {
     const marks = new Set(marksIn(content));
     const owners = said.filter(({ text }) => marks.has(text));
     const albums = new Set(owners.flatMap(({ album }) => (album === null ? [] : [album])));
-    // What came without a word is known by nothing but its album.
+    // Only its album identifies a picture without text.
     const own = said.filter(({ text, album }) => {
       return text === '' ? marks.size === 0 || albums.has(album!) : marks.has(text);
     });
     const fitting = new Set(own.flatMap(({ files }) => files.map(({ mark }) => mark)));
-    const told = content.split('[picture: ').length - 1;
+    const pictures = content.split('[picture: ').length - 1;
     this.mistaken += images.filter((image) => !fitting.has(markOf(image))).length;
-    this.mistaken += Math.max(0, images.length - told);
+    this.mistaken += Math.max(0, images.length - pictures);
   }
 }
 

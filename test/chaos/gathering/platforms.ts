@@ -1,4 +1,4 @@
-/** The messengers on which people talk in pieces, and how svc is configured for them. */
+/** The messengers on which people talk in parts, and the configuration of svc for them. */
 import { startFakeDiscord } from '../../fake/discord.ts';
 import type { Downloads } from '../../fake/downloads.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
@@ -11,11 +11,11 @@ export type Platform = Messenger &
     readonly url: string;
     readonly token: string;
     readonly downloads: Downloads;
-    /** What the bot has sent; `at`: milliseconds since 1970. */
+    /** The bot's messages; `at`: milliseconds since 1970. */
     readonly sent: () => readonly { readonly text: string; readonly at: number }[];
     readonly until: (holds: () => boolean, what: string) => Promise<unknown>;
     readonly unconnected: () => Promise<void>;
-    /** What the platform may do by itself while svc is down. */
+    /** A disturbance that the platform may cause while svc is down. */
     readonly disturb: () => void;
   };
 
@@ -77,7 +77,7 @@ export async function onDiscord(random: () => number): Promise<Platform> {
   let lost = 0;
   const discord = await startFakeDiscord({ identifyGapMs: 0 });
   const chats = names().map((name) => discord.direct(discord.user(name)));
-  // A file's name holds no mark: that would be told without the file.
+  // A file's name holds no mark: svc shows the name even without the file.
   const store = ({ kind, bytes }: File) =>
     discord.storeFile(`file.${endings[kind]}`, types[kind], bytes);
   /** https://discord.com/developers/docs/resources/message#message-reference-types */

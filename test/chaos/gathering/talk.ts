@@ -1,6 +1,6 @@
 /**
- * What people say in pieces, and what comes with it. Each text, each file and each picture has a
- * mark of its own that the model tells of what it was shown: a picture's is its size.
+ * Messages in parts, with files. Each text, file and picture has a mark of its own, which the model
+ * repeats: a picture's is its size.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { sizeOf } from '../../../src/pipeline/attachments/picture/size.ts';
@@ -12,25 +12,24 @@ export type File = {
   readonly bytes: Buffer;
 };
 
-/** `text` is its own mark; empty: it has none. */
+/** `text` is its own mark; empty: no text. */
 export type Said = {
   readonly person: number;
   readonly text: string;
   readonly files: readonly File[];
-  /** The number of its album; null: it is no piece of one. */
+  /** The number of its album; null: it is in none. */
   readonly album: number | null;
   readonly isForward: boolean;
 };
 
-/** Whom people talk to. */
 export type Messenger = {
-  /** The pieces of an album are messages of their own; else several files come with one message. */
+  /** The parts of an album are single messages; else one message has several files. */
   readonly hasAlbums: boolean;
   say(said: Said): void;
 };
 
 export const people = 3;
-/** Between two pictures of an album, and two pieces of a burst, at most. */
+/** The longest pauses between two pictures of an album, and between two parts of a burst. */
 const [pictureMs, pieceMs] = [60, 120];
 const marks = /\b[mfp]\d+(?:x\d+)?\b/g;
 
@@ -56,14 +55,14 @@ export class Talk {
     this.#random = random;
   }
 
-  /** All marks, of which each is to be in an answer. */
+  /** All marks; each must be in an answer. */
   get marks(): readonly string[] {
     return this.said.flatMap(({ text, files }) => {
       return [...(text === '' ? [] : [text]), ...files.map(({ mark }) => mark)];
     });
   }
 
-  /** Everybody says something at once, in pieces. */
+  /** Everybody sends a message in parts at once. */
   async round(): Promise<void> {
     const each = Array.from({ length: people }, (_, person) => {
       return this.#random() < 0.4 ? this.#together(person) : this.#burst(person);
@@ -71,12 +70,12 @@ export class Talk {
     await Promise.all(each);
   }
 
-  /** Each says one word. */
+  /** Everybody sends one word. */
   greet(): void {
     for (let person = 0; person < people; person++) this.#say(person, { text: this.#mark('m') });
   }
 
-  /** Pictures that belong together. */
+  /** Sends the pictures of one album. */
   async #together(person: number): Promise<void> {
     const count = 2 + Math.floor(this.#random() * 3);
     if (!this.#messenger.hasAlbums) {
@@ -91,7 +90,7 @@ export class Talk {
     }
   }
 
-  /** One piece of it brings a file, or is a forward. */
+  /** Sends a burst; one part has a file, or is a forward. */
   async #burst(person: number): Promise<void> {
     const count = 1 + Math.floor(this.#random() * 4);
     const special = Math.floor(this.#random() * count);

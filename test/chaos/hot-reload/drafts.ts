@@ -1,18 +1,18 @@
-/** Configurations to put, drawn by chance: one is what the service can take, one in five is not. */
+/** Random configurations to put: four in five are valid, one in five is not. */
 
 export type Places = {
-  /** Where the webhook may listen, each by turns. */
+  /** Ports for the webhook, in turn. */
   readonly ports: readonly number[];
   readonly adminPort: number;
   readonly modelUrls: readonly string[];
   readonly receiverUrl: string;
   readonly telegramUrl: string;
-  /** Somebody else listens there. */
+  /** A port that another program uses. */
   readonly takenPort: number;
   readonly storage: { readonly path: string } | undefined;
 };
 
-/** What is drawn. */
+/** A random valid configuration. */
 export type Draft = {
   readonly port: number;
   readonly path: string;
@@ -107,7 +107,7 @@ const spoilers: readonly ((places: Places, draft: Draft, random: Random) => Spoi
   },
 ];
 
-/** @param number which of the ways to spoil it, each by turns */
+/** @param number selects the way to spoil the draft, each in turn */
 export function spoil(places: Places, draft: Draft, random: Random, number: number): Spoiled {
   return spoilers[number % spoilers.length]!(places, draft, random);
 }

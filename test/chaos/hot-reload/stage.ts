@@ -1,4 +1,4 @@
-/** The service on either form of the ledger, with a crowd at its webhook and people on Telegram. */
+/** The service on either backend, with a crowd at its webhook and people on Telegram. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
 
 export type Backend = 'memory' | 'sqlite';
 
-/** All that is outside of svc. */
+/** Everything outside of svc. */
 export async function openStage(backend: Backend, random: Random) {
   const own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
@@ -73,7 +73,7 @@ export function urlOf({ port, path }: Draft): string {
 export function talkOn({ telegram }: Stage, random: Random, people: number): Talk {
   return new Talk(privateChats(telegram, people), random, {
     pauseMs: 40,
-    // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
+    // Without storage svc promises to drop the oldest of more than 80 waiting messages.
     isEnough: () => telegram.pending >= 40,
     say: (chat, text) => telegram.say(chat, text),
     answerTo: (text) => `re: ${text}`,
@@ -99,7 +99,7 @@ export function auditTalk({ said }: Talk, { telegram }: Stage) {
   return { unanswered, twice, disordered, odd };
 }
 
-/** Nothing of an answer that svc gives itself may be among the replies. */
+/** Asserts that no reply is one of svc's own answers. */
 export function assertEchoes({ receiver }: Stage): void {
   const odd = receiver.received.filter(({ body }) => !String(body['text']).startsWith('re: '));
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** What the ledger says of itself, held against the reference. */
+/** Compares the answers of the ledger with the reference. */
 import assert from 'node:assert/strict';
 import type { Receipt } from '../../../src/channels/channel.ts';
 import type { Claim, InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
@@ -7,7 +7,7 @@ import type { Expected, First, Reference } from './reference.ts';
 import type { MessageRow, ReplyRow, Row } from './rows.ts';
 import type { World } from './worlds.ts';
 
-/** Whether a receipt has been called safe. */
+/** Whether `safe` of a receipt has resolved. */
 type Watched = { readonly id: string; safe: boolean };
 
 export class Comparison {
@@ -44,8 +44,8 @@ export class Comparison {
   }
 
   /**
-   * These, and only these: as many as there may be, and no younger one before an older.
-   * @returns the row of each
+   * Asserts that exactly these rows may be claimed: as many as allowed, older before younger.
+   * @returns the row of each claim
    */
   claimed<C extends Claim, R extends Row>(
     claims: readonly C[],
@@ -170,14 +170,14 @@ export class Comparison {
     this.#watched = this.#watched.filter(({ safe }) => !safe);
   }
 
-  /** What has become claimable in this step, or was given back in it, has woken its pump. */
+  /** A row that became claimable, or was released, in this step has woken its worker pool. */
   #wakes(passed: boolean): void {
     const step = this.#model.step - 1;
     for (const row of [...this.#model.inbox, ...this.#model.outbox]) {
       if (row.readySince !== step || row.claimed) continue;
-      const told = this.#woken.has(`${row.box} ${row.channel}`);
+      const isWoken = this.#woken.has(`${row.box} ${row.channel}`);
       assert.ok(
-        told,
+        isWoken,
         `${row.id} has become claimable${passed ? ' in time' : ''}, nobody was woken`,
       );
     }
@@ -195,7 +195,7 @@ function count<T>(rows: readonly T[], is: (row: T) => boolean): number {
   return found;
 }
 
-/** As assert.equal, and quick where there is nothing to say. */
+/** Like assert.equal, but quick where both are equal. */
 function equal(actual: number, expected: number, what: string): void {
   if (actual !== expected) assert.fail(`${what}: ${actual} instead of ${expected}`);
 }

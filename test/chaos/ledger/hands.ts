@@ -1,4 +1,4 @@
-/** What an operator does in a walk: holds conversations, answers them by hand, gives them back. */
+/** An operator in a walk, who takes conversations over, answers messages, and hands back. */
 import assert from 'node:assert/strict';
 import { holdMs } from '../../../src/domain/takeover.ts';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
@@ -19,7 +19,7 @@ export class Hands {
     this.#model = model;
   }
 
-  /** @returns what was done, for whoever reads it; null: there was nothing to do */
+  /** @returns a report of the deed; null: there was nothing to do */
   async take(kind: HandKind, dice: readonly number[]): Promise<string | null> {
     const held = [...this.#model.held.keys()].filter(this.#model.isHeld);
     const waiting = this.#model.inbox.map(({ queue }) => queue);
@@ -73,7 +73,7 @@ export class Hands {
     this.#model.held.set(queue, this.#world.now + holdMs);
   }
 
-  /** Each sees what those before it leave. */
+  /** Each message sees the effects of those before it. */
   #effects(one: TakeoverMessage, isLast: boolean, dice: readonly number[]): Effects {
     const row = this.#model.inbox.find(({ id }) => id === one.message.id);
     assert.ok(row !== undefined, `${short(one.message.text)} does not wait`);

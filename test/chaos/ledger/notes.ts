@@ -1,4 +1,4 @@
-/** Notes as the contract tells them: a list of each scope, and where each note was made. */
+/** Notes by the contract: a list for each scope, and the queue that made each note. */
 import type { Message } from '../../../src/domain/message.ts';
 import type { Note, NoteMove, NoteScope } from '../../../src/domain/note.ts';
 
@@ -8,7 +8,7 @@ const brain = { kind: 'brain', brain: 'main' } as const;
 const here = { kind: 'conversation' } as const;
 export const scopes: readonly NoteScope[] = [here, brain];
 
-/** What a turn notes; of most turns nothing. */
+/** The note moves of a turn; most turns have none. */
 export function noteMovesOf(
   text: string,
   { acceptedAt: at, sensitivity }: Pick<Message, 'acceptedAt' | 'sensitivity'>,
@@ -27,7 +27,7 @@ export function noteMovesOf(
 export class NoteReference {
   readonly #kept = new Map<string, readonly Kept[]>();
 
-  /** A turn in that lane has ended. */
+  /** A turn of that queue has ended. */
   finish(queue: string, moves: readonly NoteMove[]): void {
     for (const move of moves) {
       const key = keyOf(queue, move.scope);
@@ -54,7 +54,7 @@ export class NoteReference {
   }
 }
 
-/** While there are too many, the oldest goes of those whose conversation has the most. */
+/** While there are too many, removes the oldest note of the conversation with the most notes. */
 function shared(notes: readonly Kept[], most: number): readonly Kept[] {
   let left = notes;
   while (left.length > most) {

@@ -1,4 +1,4 @@
-/** What people ask of a ledger: dead letters back or gone, a conversation or a sender forgotten. */
+/** People's requests: replay or discard dead letters, forget a conversation or a sender. */
 import assert from 'node:assert/strict';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Whose } from '../../../src/domain/story.ts';
@@ -20,7 +20,7 @@ export class People {
     this.#model = model;
   }
 
-  /** @returns what was done, in words; null: there was nothing to do it to */
+  /** @returns a report of the deed; null: there was nothing to do */
   async ask(
     kind: 'tryNow' | 'replay' | 'discard' | 'forget',
     dice: readonly number[],
@@ -33,7 +33,7 @@ export class People {
     const [die = 0, unknown = 0] = dice;
     const id = unknown > 0.9 ? nobody : dead[Math.floor(die * dead.length)]?.id.slice(0, 22);
     if (id === undefined) return null;
-    // What answers a discarded message is svc's own sentence, and nobody's any more.
+    // The answer to a discarded message is svc's own sentence, and belongs to nobody any more.
     const rows = [...this.#model.outbox, ...dead];
     const answered = rows.some((row) => row.box === 'out' && row.reply.inReplyTo === id);
     if (kind === 'discard' && answered) return null;
@@ -76,12 +76,12 @@ export class People {
     return `forget ${whose.kind} ${whose.kind === 'sender' ? sender : conversation} on ${channel}`;
   }
 
-  /** A turn has ended, and this is what it leaves. */
+  /** Records the effects of an ended turn. */
   finished({ queue }: MessageRow, effects: Effects | null): void {
     if (this.#world.durable) this.#notes.finish(queue, effects?.notes ?? []);
   }
 
-  /** What a turn that is at work can look up. */
+  /** Compares the notes and recalled turns of a message at work with the reference. */
   async recall(claim: InClaim, row: MessageRow, dice: readonly number[]): Promise<boolean> {
     for (const scope of scopes) {
       const notes = await this.#world.ledger.notes(claim, scope);

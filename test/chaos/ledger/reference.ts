@@ -1,6 +1,6 @@
 /**
- * The ledger as its contract tells it, in plain arrays that are searched from the front each time:
- * slow, and so plain that it can be read as the contract.
+ * The ledger by its contract, in plain arrays that are searched from the front each time: slow, but
+ * as easy to read as the contract.
  */
 import type { Box } from '../../../src/domain/event.ts';
 import { noStarts, type TurnRow, type WindowStarts } from '../../../src/domain/conversation.ts';
@@ -10,27 +10,27 @@ import type { DeadLetterMove, Effects, Memory } from '../../../src/ledger/ledger
 import type { MessageRow, ReplyRow, Row } from './rows.ts';
 import { isUnanswered, windowOf } from './turns.ts';
 
-/** With so many unsettled replies a conversation's inbox is not claimed. */
+/** With this many unsettled replies a conversation's inbox cannot be claimed. */
 const repliesMax = 100;
 const wholeId = (id: string): string => id.slice(0, 22);
 
-/** In place of an id that is not known yet: of a message of the same batch, or of one before. */
+/** Stands for an unknown id: that of a message of the same batch, or of one under way. */
 export const sameBatch = 'the same batch';
 const underWay = 'under way';
 
-/** What one conversation remembers. */
+/** The memory of one conversation. */
 type Remembered = {
   session: number;
   startedAt: number;
   previousAt: number;
   turns: readonly Turn[];
   windows: WindowStarts;
-  /** The sessions before, with their turns. */
+  /** The earlier sessions, with their turns. */
   readonly past: (readonly Turn[])[];
-  /** A turn was taken out of it: when the session began is not known. */
+  /** A turn was removed, so the start of the session is unknown. */
   unsure: boolean;
 };
-/** `of`: the message; null: a quoted block. `hidden`: it is left out from now on. */
+/** `of`: the message; null: a quoted block. `hidden`: later turns do not show it. */
 type Turn = { readonly of: string | null; readonly row: TurnRow; readonly hidden?: true };
 const isSeen = ({ hidden }: Turn): boolean => hidden === undefined;
 
@@ -38,7 +38,7 @@ export type Expected =
   | { readonly kind: 'refused'; readonly reason: 'full' | 'shutting_down' }
   | { readonly kind: 'accepted'; readonly firsts: readonly (First | null)[] };
 
-/** What came first with a key, and whether the later one said something else. */
+/** The first message with a key, and whether the later one had another text. */
 export type First = { readonly id: string; readonly isReuse: boolean };
 type KnownKey = { readonly id: string; readonly until: number; readonly said: string | undefined };
 
@@ -49,7 +49,7 @@ export class Reference {
   /** Deaths count neither after a clean stop nor along a reply's schedule. */
   readonly crashIsolations: boolean;
   readonly messagesMax: number;
-  /** How long a key is remembered, by channel. */
+  /** The life of a key, by channel. */
   readonly keyMs: (channel: string) => number;
   now: number;
   step = 0;
@@ -58,12 +58,12 @@ export class Reference {
   closed = false;
   readonly cursors = new Map<string, string>();
   dead: Row[] = [];
-  /** Lanes that an operator answers by hand, and until when. */
+  /** Queues under takeover, and the end of each takeover. */
   readonly held = new Map<string, number>();
   readonly isHeld = (queue: string): boolean => (this.held.get(queue) ?? 0) > this.now;
-  /** Whole ids of what was buried in one go. */
+  /** Whole ids of dead letters, one for each burial. */
   #burials: string[] = [];
-  /** Messages and replies that are on the disk, settled ones too; `of`: the message answered. */
+  /** Messages and replies on the disk, settled ones too; `of`: the answered message. */
   #kept: { readonly id: string; readonly queue: string; readonly of: string | null }[] = [];
   readonly #keys = new Map<string, KnownKey>();
   readonly #remembered = new Map<string, Remembered>();
@@ -99,7 +99,7 @@ export class Reference {
     return this.#burials.length;
   }
 
-  /** What accepting this batch must answer, when `more` are on their way in before it. */
+  /** The expected answer to this batch, when `more` messages before it are still under way. */
   expectAccept(batch: readonly Inbound[], more: number): Expected {
     if (this.closed) return { kind: 'refused', reason: 'shutting_down' };
     if (batch.length > this.room - more) return { kind: 'refused', reason: 'full' };
@@ -140,7 +140,7 @@ export class Reference {
     }
   }
 
-  /** Rows that may be claimed now. */
+  /** The rows that may be claimed now. */
   claimable(box: Box, channel: string): readonly Row[] {
     const rows: readonly Row[] = box === 'in' ? this.inbox : this.outbox;
     return rows.filter((row) => row.channel === channel && this.#mayBeClaimed(row));
@@ -161,7 +161,7 @@ export class Reference {
     return this.outbox.find((row) => row.queue === queue && !row.parked);
   }
 
-  /** What a claim of that row must remember. */
+  /** The expected memory of a claim of that row. */
   memoryOf({ queue, message }: MessageRow): Memory {
     const known = this.durable ? this.#remembered.get(queue) : undefined;
     if (known === undefined) {
@@ -178,7 +178,7 @@ export class Reference {
     };
   }
 
-  /** The message is done, or dead, and this is what it leaves. */
+  /** The message is done or dead; applies the effects of its turn. */
   finish(row: MessageRow, effects: Effects | null, dead: boolean): void {
     this.inbox = this.inbox.filter((one) => one !== row);
     if (dead) this.#bury([row]);
@@ -262,7 +262,7 @@ export class Reference {
     row.givenBack = true;
   }
 
-  /** A dead letter's rows, in their order. */
+  /** Removes and returns a dead letter's rows, in their order. */
   #take(id: string): readonly Row[] {
     const rows = this.dead.filter((row) => wholeId(row.id) === id);
     this.dead = this.dead.filter((row) => !rows.includes(row));
@@ -270,7 +270,7 @@ export class Reference {
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** A dead letter again: a message as of now, a reply late and at the end of its lane. */
+  /** Replays a dead letter: a message as of now, a reply late and at the end of its queue. */
   replay(id: string): DeadLetterMove {
     const rows = this.#take(id);
     for (const row of rows) {
@@ -288,7 +288,7 @@ export class Reference {
     return rows.length === 0 ? 'not_found' : 'done';
   }
 
-  /** It is said again: the turn that its burial left goes. */
+  /** Removes the turn that the burial left, since the message runs again. */
   #unsay({ queue, id }: MessageRow): void {
     const known = this.#remembered.get(queue);
     if (known === undefined) return;
@@ -305,20 +305,20 @@ export class Reference {
     return rows.length === 0 ? 'not_found' : 'done';
   }
 
-  /** Conversations that anything is known of. */
+  /** The conversations of any stored row or memory. */
   queuesOf(is: (queue: string) => boolean): ReadonlySet<string> {
     const known = [...this.inbox, ...this.outbox, ...this.#kept].map(({ queue }) => queue);
     return new Set([...known, ...this.#remembered.keys()].filter(is));
   }
 
-  /** Whether a message or a turn that is kept tells who talks there. */
+  /** Whether a stored message or turn shows who talks there. */
   knowsSenderOf(queue: string): boolean {
     const { turns = [], past = [] } = this.#remembered.get(queue) ?? {};
     const said = this.#kept.some((row) => row.queue === queue && row.of === null);
     return said || [turns, ...past].flat().some(({ of }) => of !== null);
   }
 
-  /** What answers a discarded message goes with its conversation only. @returns how many went */
+  /** The answer to a discarded message goes with its conversation only. @returns rows removed */
   forget(queues: ReadonlySet<string>, by: 'conversation' | 'sender'): number {
     const known = new Set(this.#kept.map(({ id }) => id));
     const stays = (row: { readonly queue: string; readonly of?: string | null }): boolean =>
@@ -352,12 +352,12 @@ export class Reference {
     return newest.slice(-n).map(({ row }) => row);
   }
 
-  /** Something of what is remembered cannot be known. */
+  /** Whether some of the queue's memory is unknown. */
   unsureOf({ queue }: MessageRow): boolean {
     return this.#remembered.get(queue)?.unsure ?? false;
   }
 
-  /** The process stopped as it should, and another one begins. */
+  /** The process stopped cleanly, and another one begins. */
   restart(): void {
     if (this.crashIsolations) for (const row of this.inbox) row.attempt = 1;
     this.#begin();
@@ -373,14 +373,14 @@ export class Reference {
     this.closed = false;
   }
 
-  /** One more death would make suspects, which run alone: those are not for this walk. */
+  /** One more death would make suspected messages, which run alone: this walk leaves these out. */
   get mayDie(): boolean {
     return !this.crashIsolations || this.inbox.every(({ attempt }) => attempt === 1);
   }
 
   /**
-   * The process died: the head of each conversation may have been under way, its reply and every
-   * parked one whose time had come may have been sent.
+   * The process died. The head of each conversation may have been under way; its reply, and every
+   * parked one that was due, may have been sent.
    */
   crash(): void {
     for (const row of this.inbox.filter(({ queue }) => !this.isHeld(queue))) {
@@ -396,7 +396,7 @@ export class Reference {
     this.#begin();
   }
 
-  /** Notes since when each row may be claimed. */
+  /** Records since when each row may be claimed. */
   endStep(): void {
     for (const row of [...this.inbox, ...this.outbox]) {
       if (!this.#mayBeClaimed(row)) row.readySince = null;

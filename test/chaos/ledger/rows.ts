@@ -1,4 +1,4 @@
-/** The rows of the reference: what is unsettled, and what is known of each. */
+/** The rows of the reference: the unsettled messages and replies, with the state of each. */
 import type { Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 
@@ -6,13 +6,13 @@ type Common = {
   readonly id: string;
   readonly channel: string;
   readonly queue: string;
-  /** What it takes room as: a message and its replies take it once. */
+  /** The id under which it takes room: a message and its replies take it once. */
   roomOf: string;
   attempt: number;
   claimed: boolean;
   /** The step since which it may be claimed; null: it may not. */
   readySince: number | null;
-  /** It was given back: first in its lane again, and in no order with other lanes. */
+  /** It was released: first in its queue again, and in no order with other queues. */
   givenBack: boolean;
 };
 export type MessageRow = Common & { readonly box: 'in'; readonly message: Message };
@@ -21,16 +21,16 @@ export type ReplyRow = Common & {
   readonly reply: Reply;
   possibleDuplicate: boolean;
   late: boolean;
-  /** It has left its lane. */
+  /** It has left its queue. */
   parked: boolean;
   /** Attempts before the last replay, and those that a person asked for. */
   replayedAfter: number;
-  /** When it is tried again; null: it waits for no time. */
+  /** The time of its next attempt; null: it waits for no time. */
   dueAt: number | null;
 };
 export type Row = MessageRow | ReplyRow;
 
-/** One that waits for its time waits no more, and stays where it is on its schedule. */
+/** Makes a waiting reply due now; its place on the schedule stays. */
 export function tryNow(outbox: readonly ReplyRow[], id: string, now: number): number {
   const row = outbox.find((one) => one.id === id && !one.claimed);
   if (row === undefined || (row.dueAt ?? 0) <= now) return 0;

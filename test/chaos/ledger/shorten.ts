@@ -1,9 +1,9 @@
-/** Tries that are made to make a list shorter, at most. */
+/** The largest number of attempts to shorten a list. */
 const triesMax = 1_000;
 
 /**
- * Leaves out parts of a list that fails for as long as what remains still fails.
- * @returns a shorter list that fails; the whole one, when it fails only as it is
+ * Leaves out parts of a failing list as long as the rest still fails.
+ * @returns a shorter list that fails; the whole one when it fails only as it is
  */
 export async function shortest<T>(
   whole: readonly T[],

@@ -1,6 +1,6 @@
-/** What is done to a ledger, as data: any part of a list of steps can be done again by itself. */
+/** Steps on a ledger as data: any part of a list can run again by itself. */
 export type Kind = keyof typeof weights;
-/** The dice say which of the rows at hand a step takes, and how; with none it does nothing. */
+/** The dice select the rows of a step, and its details; without a row it does nothing. */
 export type Step = { readonly kind: Kind; readonly dice: readonly number[] };
 
 const weights = {
@@ -34,7 +34,7 @@ const weights = {
 const ofLasting: ReadonlySet<Kind> = new Set(['reopen', 'crash', 'closeIntake']);
 const diceOfStep = 8;
 
-/** @param lasting whether the form outlives its process */
+/** @param lasting whether the backend outlives its process */
 export function stepsOf(random: () => number, count: number, lasting: boolean): readonly Step[] {
   const kinds = (Object.keys(weights) as Kind[]).filter((kind) => lasting || !ofLasting.has(kind));
   const sum = kinds.reduce((all, kind) => all + weights[kind], 0);

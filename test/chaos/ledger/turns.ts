@@ -1,4 +1,4 @@
-/** What the turns of a walk change. */
+/** The effects of the turns of a walk. */
 import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { ReplyId } from '../../../src/domain/ids.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
@@ -6,11 +6,11 @@ import type { Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import { noteMovesOf } from './notes.ts';
 import type { World } from './worlds.ts';
 
-/** As without a setting; one turn more shows that a bound was passed. */
+/** The default; one turn more shows that the history passed a bound. */
 const windowTurns = 40 + 1;
 const windowCharacters = 16_000;
 
-/** The dice say how many replies there are, in parts or not, and what is kept of the turn. */
+/** The dice select the number of replies, their parts, and the stored turn. */
 export function effectsOf(
   world: World,
   { message, attempt, memory }: InClaim,
@@ -69,12 +69,12 @@ export function tellEffects({ replies, turn, session }: Effects): string {
   return `[${texts}]${turn === null ? ' no turn' : ''}${session === null ? '' : ' cut'}`;
 }
 
-/** The beginning of a text, by which it is known. */
+/** The first word of a text, which is unique. */
 export function short(text: string): string {
   return text.split(' ')[0]!;
 }
 
-/** The newest turns, oldest first, up to the one by which a bound is passed. */
+/** The newest turns, oldest first, up to the one that passes a bound. */
 export function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
   for (let n = Math.min(windowTurns, turns.length); ; n--) {
     const newest = n === 0 ? [] : turns.slice(-n);
@@ -83,7 +83,7 @@ export function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
   }
 }
 
-/** The turns that a brain may leave out. */
+/** Whether a brain may leave the turn out. */
 export function isUnanswered({ reply, quoted }: TurnRow): boolean {
   return reply === null && quoted === undefined;
 }

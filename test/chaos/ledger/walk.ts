@@ -1,4 +1,4 @@
-/** Does steps to a ledger and to the reference, and holds one against the other after each. */
+/** Takes steps on a ledger and on the reference, and compares the two after each. */
 import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
@@ -13,7 +13,7 @@ import type { Step } from './steps.ts';
 import { effectsOf, short, tellEffects } from './turns.ts';
 import type { World } from './worlds.ts';
 
-/** The receiver asks for an hour, which is as long as a start leaves a reply waiting for it. */
+/** The receiver asks for an hour, the longest delay that a start leaves to a reply. */
 const askedMs = 3_600_000;
 const why = failure('server_error', { retryAfterMs: askedMs });
 const channels = ['webhook', 'messenger_a:77'] as ChannelKey[];
@@ -36,13 +36,13 @@ export class Walk {
   #openOut: OpenOut[] = [];
   #ended: Ended[] = [];
   #texts = 0;
-  /** Accepted and not yet answered, within a step that does several things at once. */
+  /** Messages under way in a step that does several things at once. */
   #arriving = 0;
-  /** Everything that was done, for whoever reads why it failed. */
+  /** A line for each deed, for the report of a failure. */
   readonly told: string[] = [];
   refused = 0;
 
-  /** @param conversations how many there are to choose from, on each of two channels */
+  /** @param conversations the number of conversations on each of two channels */
   constructor(world: World, model: Reference, conversations: number) {
     this.#world = world;
     this.#model = model;
@@ -64,7 +64,7 @@ export class Walk {
     return done;
   }
 
-  /** Works off what is left: nothing may remain. */
+  /** Works off the rest; no row may remain. */
   async workOff(): Promise<void> {
     const dice = [0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99];
     while (await this.take({ kind: 'giveBack', dice: [0] }));
@@ -140,7 +140,7 @@ export class Walk {
     const batch =
       given ?? Array.from({ length: count }, (_, i) => this.#inbound(channel, dice, i, key));
     const expected = this.#model.expectAccept(batch, this.#arriving);
-    // Refusals are rare, and what a cursor does in one is seen in no other way.
+    // Refusals are rare, and only this shows what a cursor does in one.
     const moves = expected.kind === 'refused' || move > 0.8;
     const cursors = moves ? [{ channel, name: 'offset', value: String(++this.#texts) }] : [];
     const texts = batch.map(({ conversation, text, dedupeKey }) =>
@@ -187,7 +187,7 @@ export class Walk {
       address: { channel, target: `c${who}` },
       sensitivity: (die * 13) % 1 > 0.5 ? 'private' : 'public',
       dedupeKey,
-      // Where people choose keys themselves, what was said is looked at, too.
+      // Where people choose keys themselves, the ledger compares the texts, too.
       ...(channel === channels[0] && dedupeKey !== null
         ? { keyCheck: { fingerprint, formerKey } }
         : {}),
@@ -234,20 +234,20 @@ export class Walk {
     if (open === undefined) return false;
     const { claim, row } = open;
     const { ledger } = this.#world;
-    const told = short(row.message.text);
+    const name = short(row.message.text);
     this.#end(claim);
     if (kind === 'releaseIn') {
-      this.#tell(`release in ${told}`);
+      this.#tell(`release in ${name}`);
       this.#model.release(row);
       await ledger.release(claim);
       return true;
     }
     const silent = kind === 'buryIn' && dice[1]! > 0.5;
     const whole = effectsOf(this.#world, claim, dice);
-    // What is buried was no command, so it recalled nothing.
+    // A dead message was no command, so it recalled nothing.
     const spared = kind === 'buryIn' ? { ...whole, imported: null } : whole;
     const effects = silent ? null : spared;
-    this.#tell(`${kind} ${told} ${effects === null ? '' : tellEffects(effects)}`);
+    this.#tell(`${kind} ${name} ${effects === null ? '' : tellEffects(effects)}`);
     this.#model.finish(row, effects, kind === 'buryIn');
     this.#people.finished(row, effects);
     const ended =
@@ -291,7 +291,7 @@ export class Walk {
     return true;
   }
 
-  /** Whoever comes with a claim that was ended, or lost, is told so, and changes nothing. */
+  /** A claim that has ended, or was lost, is refused, and changes nothing. */
   async #stale(dice: readonly number[]): Promise<boolean> {
     const ended = pick(this.#ended, dice[0]!);
     if (ended === undefined) return false;
@@ -313,7 +313,7 @@ export class Walk {
     return true;
   }
 
-  /** Several at once: all are asked before the first has answered, in this order. */
+  /** Several requests at once, in this order, before the first answer. */
   async #together(dice: readonly number[]): Promise<boolean> {
     const endings = this.#openIn.length + this.#openOut.length;
     this.#tell('together');
@@ -323,7 +323,7 @@ export class Walk {
       const kind = die > 0.8 ? 'buryOut' : die > 0.6 ? 'defer' : 'delivered';
       return [this.#endOut(kind, moved)];
     });
-    // What ends makes room only when it is on the disk, so those who come in have enough.
+    // An ending makes room only once it is on the disk, so new messages must have enough before.
     if (endings === 0 && this.#model.room > 8) {
       const small = dice.map((die) => die * 0.9);
       all.push(this.#accept(small), this.#accept(small.toReversed()));
@@ -339,7 +339,7 @@ export class Walk {
     return Promise.resolve(ms > 0);
   }
 
-  /** With something under way that had not reached the disk, or with nothing. */
+  /** Crashes with an unwritten completion under way, or with nothing. */
   async #crash(dice: readonly number[]): Promise<boolean> {
     if (!this.#model.mayDie) return false;
     const open = this.#openIn[0];
@@ -353,7 +353,7 @@ export class Walk {
     return true;
   }
 
-  /** What a person asks for, and a turn that looks back. */
+  /** A request of a person, or the recall of a turn. */
   async #ask(
     kind: 'tryNow' | 'replay' | 'discard' | 'forget' | 'recall' | HandKind,
     dice: readonly number[],
@@ -365,9 +365,9 @@ export class Walk {
       return this.#people.recall(claim, row, dice);
     }
     const isHand = kind === 'hold' || kind === 'byHand' || kind === 'giveBack';
-    const told = await (isHand ? this.#hands.take(kind, dice) : this.#people.ask(kind, dice));
-    if (told === null) return false;
-    this.#tell(told);
+    const report = await (isHand ? this.#hands.take(kind, dice) : this.#people.ask(kind, dice));
+    if (report === null) return false;
+    this.#tell(report);
     const rows = new Set([...this.#model.inbox, ...this.#model.outbox].map(({ id }) => id));
     const isOpen = ({ row: { id, claimed } }: OpenIn): boolean => rows.has(id) && claimed;
     this.#openIn = this.#openIn.filter((open) => isOpen(open) || this.#end(open.claim));
@@ -375,14 +375,14 @@ export class Walk {
     return true;
   }
 
-  /** Every claim of the process that ends. */
+  /** Ends every claim of the dead process. */
   #lose(): void {
     for (const { claim } of [...this.#openIn, ...this.#openOut]) this.#end(claim);
     this.#openIn = [];
     this.#openOut = [];
   }
 
-  /** @returns false: it is open no more */
+  /** @returns false: it is not open any more */
   #end(claim: InClaim | OutClaim): false {
     this.#ended.push({ claim });
     if (this.#ended.length > endedMax) this.#ended.shift();

@@ -1,9 +1,8 @@
 /**
- * A form of the ledger under a clock that is moved by hand, and that may die. The PostgreSQL form
- * dies by another one that takes over, as from a process that is no more. The SQLite form dies
- * by being left alone: what its files hold at that moment is copied, and opened elsewhere. That is
- * what a kill leaves when no write is under way; writes cut in the middle are for the proofs that
- * kill processes and cut the power.
+ * A backend of the ledger under a clock that the test moves, and that may die. The PostgreSQL
+ * backend dies when another one takes over, as from a dead process. The SQLite backend is
+ * abandoned: a copy of its files of that moment is opened elsewhere. A kill leaves the same when no
+ * write is under way; other proofs kill processes and cut the power during writes.
  */
 import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -22,15 +21,15 @@ import { sqliteLimits } from '../../../src/ledger/sqlite/ledger/limits.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import type { Effects, Ledger } from '../../../src/ledger/ledger.ts';
 
-/** Puts a bug round a ledger each time it is opened; `crashes` counts those before. */
+/** Puts a bug around a ledger each time it opens; `crashes` counts the earlier crashes. */
 export type Plant = (ledger: Ledger, crashes: number) => Ledger;
 export const sound: Plant = (ledger) => ledger;
 
 export type BackendName = 'memory' | 'sqlite' | 'postgres';
 
 /**
- * Runs with `setTimeout` stopped: deadlines come due when the world's clock is moved. What is asked
- * of a database server is counted until it is answered.
+ * Runs with `setTimeout` stopped: deadlines come due when the world's clock moves. Counts queries
+ * to a database server until each is answered.
  */
 export async function withStoppedTimers<T>(run: () => Promise<T>): Promise<T> {
   mock.timers.enable({ apis: ['setTimeout'] });
@@ -44,7 +43,7 @@ export async function withStoppedTimers<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Questions that no server has answered yet. */
+/** Queries without an answer yet. */
 let asked = 0;
 
 function askCounted(ask: ServerReads['ask']): ServerReads['ask'] {
@@ -68,7 +67,7 @@ export type WorldOptions = {
 export abstract class World implements AsyncDisposable {
   abstract readonly durable: boolean;
   ledger!: Ledger;
-  /** A message under which the process dies again and again is found out. */
+  /** The ledger detects a message that kills the process again and again. */
   readonly crashIsolations = 'aloneMs' in sqliteLimits;
   now = startAt;
   readonly clock: Clock = {
@@ -76,7 +75,7 @@ export abstract class World implements AsyncDisposable {
     steady: () => (this.now - startAt) as SteadyTime,
   };
   crashes = 0;
-  /** What people ask of this form is done. */
+  /** Whether this backend does what people ask of it. */
   people = false;
   readonly ids: IdSource;
   protected readonly options: WorldOptions;
@@ -89,26 +88,26 @@ export abstract class World implements AsyncDisposable {
     this.ids = createIdSource(() => this.now, fill);
   }
 
-  /** Moves the clock, and lets everything come due that is. */
+  /** Moves the clock, and runs all due timers. */
   pass(ms: number): void {
     this.now += ms;
     mock.timers.tick(ms);
   }
 
-  /** What is asked of the ledger, with all that it has to wait for in the meantime. */
+  /** Waits for a request to the ledger, and for everything that it needs meanwhile. */
   during<T>(act: Promise<T>): Promise<T> {
     return act;
   }
 
   /** Resolves when nothing is under way any more. */
   abstract settle(): Promise<void>;
-  /** An orderly stop and a start. */
+  /** A clean stop and a start. */
   abstract reopen(): Promise<void>;
   abstract crash(): Promise<void>;
   abstract [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Ahead of the machine's clock, so that nothing is old enough to be swept away. */
+/** Ahead of the machine's clock, so that no row is old enough for the cleanup. */
 const startAt = Date.now() + 86_400_000;
 
 export async function openWorld(options: WorldOptions): Promise<World> {
@@ -123,7 +122,7 @@ function makeWorld(options: WorldOptions): MemoryWorld | SqliteWorld | PostgresW
   return options.backend === 'sqlite' ? new SqliteWorld(options) : new PostgresWorld(options);
 }
 
-/** A form that forgets does all that people ask for. */
+/** A backend that can forget does all requests of people. */
 async function forgets(world: World): Promise<boolean> {
   const { ledger } = world;
   const channel = 'webhook' as ChannelKey;
@@ -164,7 +163,7 @@ class MemoryWorld extends World {
 
   async settle(): Promise<void> {
     mock.timers.tick(1);
-    // Holds that end at once end one after the other.
+    // Waits that end at once end one after the other.
     for (let turns = 0; turns < 40; turns++) await Promise.resolve();
   }
 
@@ -186,7 +185,7 @@ const fast = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 class SqliteWorld extends World {
   readonly durable = true;
   readonly #folder = mkdtempSync(join(fast, 'svc-model-'));
-  /** What was left alone ends in its own time. */
+  /** Resolves when the abandoned ledgers have ended. */
   #left: Promise<void> = Promise.resolve();
 
   get #path(): string {
@@ -240,10 +239,10 @@ class SqliteWorld extends World {
   }
 }
 
-/** Longer than any walk: no timer of the flights comes due in it. */
+/** Longer than any walk, so no timer of the write batches comes due in it. */
 const neverMs = 2 ** 31 - 1;
 const heartbeatMs = 1_000;
-/** Of the machine, whatever the clock of a world says. */
+/** The machine's own timer, in spite of the world's clock. */
 const machineTimeout = setTimeout;
 
 class PostgresWorld extends World {
@@ -264,7 +263,7 @@ class PostgresWorld extends World {
       limits: { messagesMax },
       times: { awayMs: neverMs, heartbeatMs: neverMs, holdMs: neverMs },
       peersTimes: { heartbeatMs, deadMs: neverMs, holdMs: neverMs },
-      // A process that began before all others is none that runs.
+      // A process that began before all others counts as dead.
       self: { ...ownProcess(), began: '0' },
       killed: this.#life.signal,
     });
@@ -274,8 +273,8 @@ class PostgresWorld extends World {
   }
 
   /**
-   * What waits for parked replies looks with each beat. A question has the time at which it was
-   * asked, so the server answers it before the clock moves.
+   * The wait for parked replies checks at each heartbeat. A query carries the time of its start, so
+   * the server must answer it before the clock moves.
    */
   async settle(): Promise<void> {
     await this.#land();
@@ -323,13 +322,13 @@ class PostgresWorld extends World {
   }
 }
 
-/** Lets short timers come due until so it is. */
+/** Lets short timers come due until `isSo`. */
 async function ticking(isSo: () => boolean): Promise<void> {
   for (let looks = 0; ; looks++) {
     mock.timers.tick(5);
     await new Promise(setImmediate);
     if (isSo()) return;
-    // The server has other work, too; a connection is given up after many ticks.
+    // The server has other work, too, and many ticks would end a connection.
     if (looks > 100) await new Promise((resolve) => machineTimeout(resolve, 1));
   }
 }

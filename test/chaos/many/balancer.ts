@@ -1,7 +1,7 @@
 /**
- * What stands before several svc: it gives each request to one after the other, and to the next one
- * where nobody listens, 503 is answered, or no answer comes. It sends the same headers again, so
- * that who got a request before knows it.
+ * A balancer before several svc. It gives each request to the next instance, and tries another one
+ * where nobody listens, the status is 503, or no answer comes. It repeats the same headers, so that
+ * an instance recognises a repeated message.
  */
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -11,15 +11,15 @@ import { ask, type Asked } from '../outside.ts';
 import type { Instance } from './instance.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
-/** Each is tried so many times for one request. */
+/** The number of attempts at each instance for one request. */
 const rounds = 2;
 
 export class Balancer implements AsyncDisposable {
-  /** By its number: how often an instance answered so. */
+  /** Counts of each status. */
   readonly statuses = new Map<number, number>();
-  /** Requests without an answer that were given to the next one. */
+  /** Requests without an answer that went to the next instance. */
   unanswered = 0;
-  /** By the id of a message: who answered 200. */
+  /** By the id of a message: the instance that answered 200. */
   readonly takenBy = new Map<string, Instance>();
   readonly #instances: readonly Instance[];
   readonly #agents = new Map<Instance, Agent>();
@@ -32,11 +32,11 @@ export class Balancer implements AsyncDisposable {
     this.#answerMs = answerMs;
     for (const one of instances) this.#agents.set(one, new Agent({ keepAlive: true }));
     this.#server = createServer((request, response) => void this.#take(request, response));
-    // Who speaks pauses for less.
+    // Longer than any pause of a speaker.
     this.#server.keepAliveTimeout = patienceMs;
   }
 
-  /** @param answerMs no answer for so long is none */
+  /** @param answerMs the longest wait for an answer */
   static async before(instances: readonly Instance[], answerMs = patienceMs): Promise<Balancer> {
     const balancer = new Balancer(instances, answerMs);
     balancer.#server.listen(0, '127.0.0.1');

@@ -1,6 +1,6 @@
 /**
- * Several svc with one bot on each of two messengers. Who polls, or has the session, is killed,
- * stopped as asked or paused, again and again; another one goes on in its place.
+ * Several svc with one bot on each of two messengers. The svc that polls, or has the session, is
+ * killed, stopped as asked or paused, again and again; another one takes over.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,13 +17,13 @@ import { auditTalk, Talk } from './talk.ts';
 import { until } from '../../support/waiting.ts';
 
 const people = 3;
-/** Between two moves at most. */
+/** The longest pause between two moves. */
 const betweenMs = 500;
-/** What one may still have in hand when it is taken for dead goes on for a while. */
+/** After another svc has entered, the paused one stays paused for up to this time. */
 const pausedMoreMs = 2_000;
-/** A model thinks for so long at most, and about one message of ten for longer. */
+/** A model takes this long at most, and longer for about one message of ten. */
 const modelMs = 60;
-/** So long that two ends may meet the same message, and it is tried alone. */
+/** So long that two ends may hit the same message, which then runs alone. */
 const longModelMs = 1_000;
 
 const ways = ['kill', 'term', 'pause'] as const;
@@ -38,7 +38,7 @@ export class Bots implements AsyncDisposable {
   readonly talk: Talk;
   readonly #random: () => number;
   readonly #own: AsyncDisposableStack;
-  /** Milliseconds from a strike until another one had entered. */
+  /** Milliseconds from a strike until another svc had entered. */
   readonly #tookMs: Record<How, number[]> = { kill: [], term: [], pause: [] };
 
   private constructor(
@@ -75,14 +75,14 @@ export class Bots implements AsyncDisposable {
     return new Bots({ fleet, platforms }, random, opening.move());
   }
 
-  /** Everybody is answered once, since what is missed is looked for where the bot was spoken to. */
+  /** Everybody is answered once, since svc looks for missed messages in known chats only. */
   async greet(): Promise<void> {
     await this.fleet.untilUp();
     for (const platform of this.platforms) await this.#holder(platform);
     await this.talk.greet();
   }
 
-  /** Strikes whoever has the bot of one messenger, and waits until another one has it. */
+  /** Strikes the svc that has a messenger's bot, and waits until another one has it. */
   async move(): Promise<void> {
     const platform = this.platforms[Math.floor(this.#random() * this.platforms.length)]!;
     const how = ways[Math.floor(this.#random() * ways.length)]!;
@@ -94,9 +94,9 @@ export class Bots implements AsyncDisposable {
     const beganAt = performance.now();
     const moved = this.#movedFrom(platform, holder);
     const strike = this.#strike(holder, how, moved);
-    // Who stops as asked says everything once.
+    // A svc that stops as asked sends every reply once.
     const struck = how === 'term' ? strike : this.talk.during(strike);
-    // Where nobody enters, that is what is told.
+    // When nobody enters, the error below says so.
     struck.catch(() => {});
     this.#tookMs[how].push((await moved).at - beganAt);
     goOn();
@@ -105,7 +105,7 @@ export class Bots implements AsyncDisposable {
     this.check();
   }
 
-  /** Throws where something went wrong that nothing explains. */
+  /** Throws when something went wrong without an explanation. */
   check(): void {
     assert.deepEqual([...this.fleet.faults, ...this.entries.doubles], []);
   }
@@ -148,14 +148,14 @@ export class Bots implements AsyncDisposable {
     }
   }
 
-  /** Who has the bot of a messenger, once it is one at work. */
+  /** The svc that has a messenger's bot, once that one is at work. */
   async #holder(platform: Platform): Promise<Instance> {
     const what = `${platform.type} is entered by one that is at work`;
     await until(what, () => isThere(this.entries.newest(platform)));
     return this.entries.newest(platform)!.instance;
   }
 
-  /** Resolves when another one has entered. */
+  /** Resolves when another svc has entered. */
   async #movedFrom(platform: Platform, { life, name }: Instance): Promise<Entered> {
     const what = `another one than ${name} enters ${platform.type}`;
     const from = this.entries.all.length;

@@ -1,7 +1,7 @@
 /**
- * Who polls a bot, or has a session of its gateway, and whether two do so at once. Double is what
- * begins while another one, which is not paused, has one open; or what one begins that is not the
- * holder of the post any more.
+ * The svc that polls a bot, or has a session of its gateway, and whether two do so at once. A
+ * double entry begins while another svc, which is not paused, has one open. It is also double when
+ * its svc does not hold the lease any more.
  */
 import type { Fleet } from './fleet.ts';
 import type { Instance, Life } from './instance.ts';
@@ -18,7 +18,7 @@ export type Entered = Entry & {
 
 export class Entries {
   readonly all: Entered[] = [];
-  /** What was double, as a sentence. */
+  /** Double entries, each as a sentence. */
   readonly doubles: string[] = [];
   readonly #fleet: Fleet;
   readonly #looking = new Set<Promise<void>>();
@@ -28,12 +28,12 @@ export class Entries {
     for (const platform of platforms) platform.watch((entry) => this.#entered(platform, entry));
   }
 
-  /** Who has entered last. */
+  /** The last entry. */
   newest(platform: Platform): Entered | null {
     return this.all.findLast((one) => one.platform === platform) ?? null;
   }
 
-  /** Resolves when all that entered was looked at. */
+  /** Resolves when all entries have been checked. */
   async looked(): Promise<void> {
     while (this.#looking.size > 0) await Promise.all(this.#looking);
   }
@@ -46,7 +46,7 @@ export class Entries {
       living.map((one) => one.pid),
     );
     const instance = living.find((one) => one.pid === pid);
-    // Its process is gone: nobody hears what it is answered.
+    // Its process is gone, so nobody hears the answer.
     if (instance === undefined) return;
     const entered = { ...entry, platform, instance, life: instance.life, at: performance.now() };
     const isWaking = instance.isPaused || this.#isFirstSincePause(entered);
@@ -57,7 +57,7 @@ export class Entries {
     else this.#look(entered);
   }
 
-  /** What was on its way when one was paused arrives once it goes on, however late. */
+  /** A request from before the pause arrives once the svc goes on, however late. */
   #isFirstSincePause({ platform, life }: Entered): boolean {
     const { wentOnAt } = life;
     if (wentOnAt === null) return false;
@@ -66,7 +66,7 @@ export class Entries {
     return !this.all.some(isOne);
   }
 
-  /** What begins under a post is over before the post is another's. */
+  /** An entry under a lease must be over before another svc has the lease. */
   #look(entered: Entered): void {
     const { instance, platform, life } = entered;
     const { rows } = this.#fleet;
@@ -86,8 +86,8 @@ export class Entries {
 }
 
 /**
- * Another one's, whose other end hears. Who was paused with one open closes it when it goes on,
- * and ends, which is seen elsewhere; what it begins after that counts.
+ * An entry of another svc whose process hears the answer. A svc paused with an open one closes it
+ * when it goes on, and ends; other checks see that. Its later entries count.
  */
 function isBeside(one: Entered, { platform, life }: Entered): boolean {
   if (one.platform !== platform || one.life === life || one.life.how !== null) return false;

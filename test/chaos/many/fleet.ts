@@ -1,4 +1,4 @@
-/** Several svc on one database, each behind ways of its own to both of its servers. */
+/** Several svc on one database, each with its own connections to both of its servers. */
 import assert from 'node:assert/strict';
 import { Way } from '../../fake/postgres/way.ts';
 import type { PostgresServer } from '../../fake/postgres/server.ts';
@@ -14,15 +14,15 @@ import { Rows } from './rows.ts';
 import { until } from '../../support/waiting.ts';
 
 const minuteMs = 60_000;
-/** How far an instance's time of day may be ahead, or behind. */
+/** The largest error of an instance's time of day, ahead or behind. */
 const skewMsMax = 5 * minuteMs;
 
-/** One server, or several that hold the same. */
+/** One server, or several with the same data. */
 export type Servers = {
   readonly both: readonly PostgresServer[];
-  /** The one that takes writes. */
+  /** The server that takes writes. */
   readonly primary: PostgresServer;
-  /** @param ports by which each is reached */
+  /** @param ports by which a client reaches each server */
   url(database: string, ports?: readonly number[]): string;
 };
 
@@ -36,11 +36,11 @@ export type FleetParts = {
   readonly servers: Servers;
   readonly instances: number;
   readonly random: () => number;
-  /** The configuration of all of them, but for `storage`. */
+  /** The configuration of all of them, without `storage`. */
   readonly document: object;
-  /** Whether it has a webhook, which each listens for at an address of its own. */
+  /** Whether it has a webhook, for which each instance listens at its own address. */
   readonly hasWebhook: boolean;
-  /** What svc finds in its environment. */
+  /** The environment of svc. */
   readonly env: Readonly<Record<string, string>>;
 };
 
@@ -59,7 +59,7 @@ export class Fleet implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** They do not listen yet. */
+  /** Starts all, and does not wait until they listen. */
   static async start(parts: FleetParts): Promise<Fleet> {
     const { servers } = parts;
     await using own = new AsyncDisposableStack();
@@ -77,7 +77,7 @@ export class Fleet implements AsyncDisposable {
     return new Fleet({ instances, rows }, own.move());
   }
 
-  /** What ended without a cause, or answered what it must not. */
+  /** Ends without a cause, and wrong answers. */
   get faults(): readonly string[] {
     return this.instances.flatMap(({ faults }) => faults);
   }
@@ -91,17 +91,17 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Resolves when one is at work, and no message runs alone: who is ended twice while it does so is
-   * given up, as is promised.
+   * Resolves when one is at work and no message runs alone: svc gives such a message up after two
+   * ends, as is promised.
    */
   async untilMayDie(): Promise<void> {
     await until('one is at work', () => this.atWork.length > 0 || this.faults.length > 0);
     await until('an answer to what ran alone', async () => !(await this.rows.ranAlone()));
   }
 
-  /** All are stopped as asked, and have ended without a fault. */
+  /** Stops all as asked, and asserts that they end without a fault. */
   async end(): Promise<void> {
-    // What stops lets go of all, and who is left takes it.
+    // A svc that stops releases everything, and the others take it.
     this.#beforeEnd = await this.rows.told();
     for (const one of this.instances) {
       await one.untilUp();
@@ -110,13 +110,13 @@ export class Fleet implements AsyncDisposable {
     assert.deepEqual(this.faults, []);
   }
 
-  /** What is in the database, and was before the orderly end, for who reads why a proof failed. */
+  /** The rows now and before the clean end, for the report of a failure. */
   async told(): Promise<string> {
     const rows = await this.rows.told().catch(String);
     return `there is\n${rows}\nbefore the end there was\n${this.#beforeEnd}`;
   }
 
-  /** What each has logged last, for who reads why a proof failed. */
+  /** The last log lines of each, for the report of a failure. */
   logs(): string {
     return this.instances.map((one) => one.log()).join('\n');
   }

@@ -1,14 +1,14 @@
-/** How long it takes until others work the conversations of one that is gone. */
+/** Measures the time until others work the conversations of a svc that ended. */
 import type { FakeModel } from '../../fake/model-server.ts';
 import type { Fleet } from './fleet.ts';
 import type { Instance } from './instance.ts';
 import { until } from '../../support/waiting.ts';
 
-/** How many conversations of it must have something in hand. */
+/** The least number of its conversations with work in hand. */
 const queuesMin = 2;
 
 /**
- * Ends one that works conversations, all else being calm, and holds its next start back.
+ * Ends a svc that works conversations, while nothing else goes wrong, and delays its next start.
  * @param end SIGKILL, or SIGTERM
  * @returns milliseconds from the signal until a model was asked for the last of them
  */
@@ -38,7 +38,7 @@ export async function handover(
   return Math.round(lastAt - beganAt);
 }
 
-/** @param queued how many messages of a conversation must be there, the one at work included */
+/** @param queued the least number of a conversation's messages, the one at work included */
 async function somebodyAtWork(
   fleet: Fleet,
   queued: number,

@@ -1,6 +1,6 @@
 /**
- * One of several svc on one database, as a service manager runs it: however it ends, it is started
- * again. An end that nothing explains is a fault.
+ * One of several svc on one database, under a service manager that starts it again after each end.
+ * An end without an explanation is a fault.
  *
  * starting → up ⇄ paused; any of them → ended → starting
  */
@@ -10,36 +10,36 @@ import type { Program } from '../../support/program.ts';
 import { until } from '../../support/waiting.ts';
 
 /**
- * What was done to one from outside. `pause` and `away` (it cannot reach the server) are told only
- * where they take so long that the others may take it for dead, or where it still starts.
+ * Strikes on an instance. `pause` and `away` (it cannot reach the server) count only where it still
+ * starts, or where they last so long that the others may take it for dead.
  */
 export type Struck = 'kill' | 'term' | 'pause' | 'away';
 
 /** A start, and how it ended. */
 export type Life = {
   readonly program: Program;
-  /** How far its time of day is ahead. */
+  /** The lead of its time of day. */
   readonly aheadMs: number;
   readonly struck: Set<Struck>;
-  /** It has said that it listens. */
+  /** Its log says that it listens. */
   hasListened: boolean;
-  /** When it went on after its last pause, by performance.now(); null: it was not paused. */
+  /** The end of its last pause, by performance.now(); null: it was not paused. */
   wentOnAt: number | null;
   how: number | string | null;
 };
 
-/** A start that must wait, since a lane may be worked by others alone just now. */
+/** Delays a start, while only the others may work a queue. */
 type Gate = { readonly open: Promise<void>; readonly release: () => void };
 
 const begun = { hasListened: false, wentOnAt: null, how: null };
-/** Who has not been heard of for nine seconds is dead; the last beat may be some time ago. */
+/** After nine silent seconds a svc is dead; its last heartbeat may be some time ago. */
 const mayBeDeadMs = 5_000;
 /** Between an end and the start after it. */
 const restartMs = 100;
 const logMax = 6_000;
 
 export type InstanceParts = Pick<Instance, 'name' | 'port' | 'adminPort' | 'ways'> & {
-  /** Starts svc, whose time of day is ahead of this machine's. */
+  /** Starts svc with a time of day ahead of this machine's. */
   readonly spawn: (aheadMs: number) => Program;
   readonly drawAheadMs: () => number;
 };
@@ -51,11 +51,11 @@ export class Instance implements AsyncDisposable {
   /** One to each server. */
   readonly ways: readonly Way[];
   readonly lives: Life[] = [];
-  /** Ends that nothing explains, each with what was logged before it. */
+  /** Ends without an explanation, each with the log before it. */
   readonly faults: string[] = [];
   /**
-   * Ends of one that was taken for dead, that was without its server for too long, or whose start
-   * found the server slow.
+   * Ends of a svc that was taken for dead, that missed its server for too long, or that found the
+   * server slow at its start.
    */
   endedItself = 0;
   isPaused = false;
@@ -75,7 +75,7 @@ export class Instance implements AsyncDisposable {
     this.#drawAheadMs = drawAheadMs;
   }
 
-  /** Starts it, and from then on each time that it has ended. */
+  /** Starts it now and after each end. */
   begin(): void {
     this.#running = this.#run();
   }
@@ -94,7 +94,7 @@ export class Instance implements AsyncDisposable {
     return life !== undefined && life.hasListened && life.how === null;
   }
 
-  /** It listens, and does what it does. */
+  /** It listens, and is neither paused nor stopping. */
   get isAtWork(): boolean {
     return this.isUp && !this.isPaused && !this.life.struck.has('term');
   }
@@ -103,7 +103,7 @@ export class Instance implements AsyncDisposable {
     return until(`${this.name} listens`, () => this.isUp || this.faults.length > 0);
   }
 
-  /** From now on what ends is not started again, until the function is called that it gives. */
+  /** Delays each start from now on. @returns a function that ends the delay */
   hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gate = { open: promise, release: resolve };
@@ -129,7 +129,7 @@ export class Instance implements AsyncDisposable {
     await life.program.ended;
   }
 
-  /** SIGSTOP, and SIGCONT after that. */
+  /** SIGSTOP, and SIGCONT after that time. */
   pauseFor(ms: number): Promise<void> {
     return this.pauseUntil(pause(ms, undefined, { ref: false }), ms > mayBeDeadMs);
   }
@@ -153,20 +153,20 @@ export class Instance implements AsyncDisposable {
     }
   }
 
-  /** Every connection to a server is reset. */
+  /** Resets every connection to a server. */
   cut(): void {
     if (!this.life.hasListened) this.life.struck.add('away');
     for (const way of this.ways) way.cut();
   }
 
-  /** Nothing that it sends to a server arrives for so long. */
+  /** Holds everything that it sends to a server for this time. */
   async silence(ms: number): Promise<void> {
     for (const way of this.ways) way.hold();
     await this.without(pause(ms), ms);
     for (const way of this.ways) way.release();
   }
 
-  /** It has no server until that is over, which takes so long. */
+  /** Notes that it has no server until that is over, which takes `ms`. */
   async without(over: Promise<unknown>, ms: number): Promise<void> {
     const { life } = this;
     if (ms > mayBeDeadMs || !life.hasListened) life.struck.add('away');
@@ -175,7 +175,7 @@ export class Instance implements AsyncDisposable {
     this.#outages--;
   }
 
-  /** What it has logged last. */
+  /** Its last log lines. */
   log(): string {
     const all = this.lives.slice(-2).map(({ program, aheadMs, struck, how }) => {
       const done = [...struck].join(', ') || 'nothing';
@@ -185,7 +185,7 @@ export class Instance implements AsyncDisposable {
     return all.join('\n');
   }
 
-  /** It is not started again. @returns how it ended after a SIGTERM */
+  /** Stops it for good. @returns how it ended after a SIGTERM */
   async end(): Promise<number | string> {
     this.#over = true;
     await this.terminate();

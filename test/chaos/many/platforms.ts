@@ -1,11 +1,11 @@
-/** Two messengers as several svc and some people see them, each told in the same words. */
+/** One interface for two messengers, as several svc and some people see them. */
 import { channelKeyOf } from '../../../src/domain/ids.ts';
 import { startFakeDiscord } from '../../fake/discord.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
 
 /** A poll, or a session of a gateway, as it begins. */
 export type Entry = {
-  /** Of the connection by which it came, at its other end. */
+  /** The svc's port of its connection. */
   readonly port: number;
   readonly isOpen: () => boolean;
 };
@@ -14,21 +14,21 @@ export type Answer = { readonly place: number; readonly text: string; readonly a
 
 export type Platform = AsyncDisposable & {
   readonly type: 'telegram' | 'discord';
-  /** What its connection is held as. */
+  /** The name of the bot's lease. */
   readonly post: string;
   readonly url: string;
-  /** Where it listens. */
+  /** The port on which it listens. */
   readonly port: number;
   readonly token: string;
-  /** Somebody writes in their own chat with the bot. */
+  /** A person writes in a private chat with the bot. */
   say(place: number, text: string): void;
-  /** What the bot has sent, in order. */
+  /** The bot's messages, in order. */
   answers(): readonly Answer[];
-  /** Is told of everything that enters from now on. */
+  /** Calls `entered` for each entry from now on. */
   watch(entered: (entry: Entry) => void): void;
 };
 
-/** @param people how many there are, each in a chat of their own */
+/** @param people their number, each in a private chat */
 export async function startTelegram(people: number, random: () => number): Promise<Platform> {
   const telegram = await startFakeTelegram({ random });
   const chats = Array.from({ length: people }, (_, place) =>
@@ -47,7 +47,7 @@ export async function startTelegram(people: number, random: () => number): Promi
     watch(entered) {
       telegram.onCall = async (call) => {
         if (call.method.toLowerCase() !== 'getupdates') return;
-        // An end that has arrived before is heard before.
+        // Waits for an end that has arrived before, which must count first.
         for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
         entered({ port: call.port, isOpen: () => !call.over && !call.gone });
       };
@@ -56,7 +56,7 @@ export async function startTelegram(people: number, random: () => number): Promi
   };
 }
 
-/** @param people how many there are, each in a chat of their own */
+/** @param people their number, each in a private chat */
 export async function startDiscord(people: number): Promise<Platform> {
   const discord = await startFakeDiscord({ identifyGapMs: 0, heartbeatMs: 5_000 });
   const chats = Array.from({ length: people }, (_, place) =>

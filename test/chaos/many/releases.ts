@@ -1,4 +1,4 @@
-/** Two releases of svc: the one of this checkout, and one that comes after it, made for a proof. */
+/** Two releases of svc: the one of this checkout, and a later one made for a proof. */
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ import { launcher, root, runProgram } from '../../support/run-svc.ts';
 export type Release = {
   readonly version: string;
   readonly launcher: string;
-  /** Of its schema. */
+  /** The version of its schema. */
   readonly schema: number;
 };
 
-/** A step adds, and what it adds has a value where the release before writes. */
+/** A step adds, and its columns have defaults where the release before writes. */
 const step = `
 ALTER TABLE svc.instance ADD COLUMN of_next text;
 ALTER TABLE svc.lane ADD COLUMN of_next bigint NOT NULL DEFAULT 0;
@@ -29,8 +29,8 @@ export const thisRelease: Release = {
 };
 
 /**
- * A copy of this release whose schema has a step more.
- * @param folder is empty; what does not differ is linked
+ * Makes a copy of this release whose schema has a step more.
+ * @param folder empty; unchanged files become links
  */
 export function makeNextRelease(folder: string): Release {
   const version = `${programVersion()}-next`;
@@ -49,7 +49,6 @@ export function makeNextRelease(folder: string): Release {
   return { version, launcher: join(folder, 'bin', 'svc.js'), schema };
 }
 
-/** Starts it. */
 export function startRelease(
   release: Release,
   args: readonly string[],

@@ -24,7 +24,7 @@ import { until } from '../../support/waiting.ts';
 const modelMs = 30;
 const pauseMs = 60;
 
-/** One of them, and what it runs after its next start. */
+/** An instance, and the release of its next start. */
 type Place = { readonly instance: Instance; release: Release };
 
 type Parts = Pick<Rollout, 'places'> & {
@@ -40,12 +40,12 @@ type Parts = Pick<Rollout, 'places'> & {
 
 export class Rollout implements AsyncDisposable {
   readonly places: readonly Place[];
-  /** By how they ended. */
+  /** By the way of their end. */
   readonly replaced = { terminate: 0, kill: 0 };
-  /** How long it took at most until who wrote had an answer. */
+  /** The longest time of a request until its answer. */
   slowestMs = 0;
   #unanswered = 0;
-  /** The highest schema that was started. */
+  /** The highest schema of any started release. */
   #schema = 0;
   readonly #parts: Parts;
   readonly #own: AsyncDisposableStack;
@@ -60,7 +60,7 @@ export class Rollout implements AsyncDisposable {
     };
   }
 
-  /** They are all of that release, and listen. */
+  /** Starts all with that release, and waits until they listen. */
   static async open(random: () => number, count: number, release: Release): Promise<Rollout> {
     await using own = new AsyncDisposableStack();
     const url = await newDatabase();
@@ -92,7 +92,7 @@ export class Rollout implements AsyncDisposable {
     this.#parts.crowd.begin(speakers);
   }
 
-  /** At some moment it ends, and is of that release when it takes messages again. */
+  /** Ends an instance at a random moment, and waits until it takes messages with that release. */
   async replace(place: Place, release: Release, how: 'terminate' | 'kill'): Promise<void> {
     const { random, client } = this.#parts;
     const { instance } = place;
@@ -114,14 +114,14 @@ export class Rollout implements AsyncDisposable {
     return this.places.flatMap(({ instance }) => instance.faults);
   }
 
-  /** What each has logged last, for who reads why a proof failed. */
+  /** The last log lines of each, for the report of a failure. */
   logs(): string {
     return this.places.map(({ instance }) => instance.log()).join('\n');
   }
 
   /**
-   * People stop, all that was accepted is answered, every svc stops as asked; then nothing is lost,
-   * refused, unmarked, out of order, run twice, buried, or left over.
+   * People stop, all accepted messages are answered, every svc stops as asked. Asserts that none is
+   * lost, refused, unmarked, out of order, run twice, dead or left over.
    */
   async conclude(): Promise<Audit> {
     const { crowd, receiver, rows, history, balancer } = this.#parts;
@@ -152,7 +152,7 @@ export class Rollout implements AsyncDisposable {
     return taken.filter((one) => one === instance).toArray().length;
   }
 
-  /** One knows all that live, each with its release. */
+  /** Asserts that this svc sees all living ones, each with its release. */
   async #assertSees({ instance }: Place): Promise<void> {
     const wanted = this.places.map(({ release }) => release.version).toSorted();
     let seen: readonly string[] = [];
@@ -168,7 +168,7 @@ export class Rollout implements AsyncDisposable {
     });
   }
 
-  /** What a release after both would tell, and what nobody can read. */
+  /** Writes broadcasts of a release after both, and one that nobody can read. */
   async #sayMore(): Promise<void> {
     const said: readonly (readonly [string, string])[] = [
       ['of a later release', '{"more":1}'],
@@ -185,7 +185,7 @@ export class Rollout implements AsyncDisposable {
 
 type Around = { readonly url: string; readonly modelUrl: string; readonly receiverUrl: string };
 
-/** It is not started yet. */
+/** Makes an instance, which is not started yet. */
 async function makePlace(
   name: string,
   { url, ...others }: Around,

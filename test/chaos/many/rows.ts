@@ -1,17 +1,17 @@
-/** What is written down of several svc on one database, as a connection of its own sees it. */
+/** The rows of several svc on one database, read on a connection of its own. */
 import type { Client } from 'pg';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { faultOf } from '../../../src/ledger/postgres/server/errors.ts';
 import type { Left } from '../audit.ts';
 import { until } from '../../support/waiting.ts';
 
-/** What is unsettled of a conversation in one of the boxes. */
+/** A conversation's unsettled rows in one of the boxes. */
 type Unsettled = {
   readonly owner: number | null;
   readonly isAlive: boolean;
   readonly waits: number;
   readonly isHeld: boolean;
-  /** Until the first of its replies may be tried; null: none waits for its time. */
+  /** Time until the first of its replies is due; null: none waits for its time. */
   readonly dueInMs: number | null;
 };
 
@@ -40,12 +40,12 @@ function waitsFor({ owner, isAlive, waits, isHeld, dueInMs }: Unsettled): string
 export class Rows {
   readonly #url: () => string;
 
-  /** @param url of the database, by the servers that there are now */
+  /** @param url of the database, on the servers of that moment */
   constructor(url: () => string) {
     this.#url = url;
   }
 
-  /** The number of the start that has this process; null: it has none yet. */
+  /** The number of this process's start; null: it has none yet. */
   async instanceOf(pid: number): Promise<number | null> {
     const rows = await this.#ask<{ id: number }>(
       "SELECT id FROM svc.instance WHERE (process::json->>'pid')::integer = $1 " +
@@ -62,18 +62,18 @@ export class Rows {
     return rows[0]?.dead ?? true;
   }
 
-  /** Whether a message is to run alone, as one does under which a process died. */
+  /** Whether a message must run alone, because a process died during its run. */
   async ranAlone(): Promise<boolean> {
     return (await this.#count('SELECT count(*) AS n FROM svc.inbox WHERE alone > 0')) > 0;
   }
 
-  /** The time of every call that waits for a yes is over so much sooner. */
+  /** Brings the deadline of every waiting call closer by this time. */
   async hurryApprovals(ms: number): Promise<void> {
     const text = "UPDATE svc.approval SET expires_at = expires_at - $1 WHERE state = 'waiting'";
     await this.#ask(text, [ms]);
   }
 
-  /** Conversations that an instance works, and how many messages wait or are at work in each. */
+  /** Conversations that an instance works, with the number of unanswered messages in each. */
   async queuesOf(instance: number): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#ask<{ conversation: string; n: number }>(
       'SELECT conversation, count(*) AS n FROM svc.lane ' +
@@ -93,7 +93,7 @@ export class Rows {
     };
   }
 
-  /** What each unsettled conversation waits for, and who has what, for who reads of a failure. */
+  /** Every unsettled conversation's wait, and the owners, for the report of a failure. */
   async told(): Promise<string> {
     const queues = (await this.#ask<Unsettled>(unsettled)).map((queue) => {
       return { ...queue, waitsFor: waitsFor(queue) };
@@ -103,13 +103,13 @@ export class Rows {
     return [...queues, ...others].map((row) => JSON.stringify(row)).join('\n');
   }
 
-  /** Who has a post. */
+  /** The instance that holds a lease. */
   async holderOf(post: string): Promise<number | null> {
     const text = 'SELECT owner FROM svc.post WHERE name = $1';
     return (await this.#ask<{ owner: number | null }>(text, [post]))[0]?.owner ?? null;
   }
 
-  /** Posts that somebody has. */
+  /** Leases with a holder. */
   async posts(): Promise<readonly string[]> {
     const text = 'SELECT name FROM svc.post WHERE owner IS NOT NULL ORDER BY name';
     return (await this.#ask<{ name: string }>(text)).map(({ name }) => name);
@@ -119,7 +119,7 @@ export class Rows {
     return (await this.#ask<{ n: number }>(text))[0]!.n;
   }
 
-  /** Waits for a server that is away. */
+  /** Waits while the server is away. */
   #ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return until(`an answer to ${text}`, async () => {
       try {

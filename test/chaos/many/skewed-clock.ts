@@ -1,6 +1,6 @@
 /**
- * Loaded before a program by `--import`: its time of day is ahead of the machine's by `?ms=`, or
- * behind it. What the system tells in other ways is left as it is, the steady clock above all.
+ * Loaded before a program by `--import`: moves its time of day by `?ms=` ahead of the machine's, or
+ * behind it. Other clocks of the system stay right, above all the steady one.
  */
 const aheadMs = Number(new URL(import.meta.url).searchParams.get('ms'));
 const { now } = Date;

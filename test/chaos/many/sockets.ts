@@ -1,12 +1,12 @@
-/** Whose a connection is, by /proc. */
+/** Finds the process of a connection, by /proc. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const inodeField = 9;
 
 /**
- * @param port of the side that is asked for, on this machine
- * @param toPort of the other side
- * @param pids who it may be
+ * @param port the process's port of the connection, on this machine
+ * @param toPort the port of the other side
+ * @param pids the processes to search
  * @returns null: none of them has it, or not any more
  */
 export function ownerOf(port: number, toPort: number, pids: readonly number[]): number | null {
@@ -31,7 +31,7 @@ function filesOf(pid: number): readonly string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`).map((name) => linkOf(`/proc/${pid}/fd/${name}`));
   } catch {
-    // It has ended.
+    // The process has ended.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** What is done to several svc and their servers, by a seed. */
+/** Strikes on several svc and their servers, by a seed. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { someMoment } from '../moments.ts';
@@ -6,7 +6,7 @@ import type { Instance } from './instance.ts';
 import type { Town } from './town.ts';
 import { within } from '../../support/waiting.ts';
 
-/** Beside the kills; by how often. */
+/** Strikes besides the kills, with the weight of each. */
 const besides = {
   term: 3,
   'short pause': 2,
@@ -19,26 +19,26 @@ const besides = {
 } as const;
 type Beside = keyof typeof besides;
 
-/** Who is paused for longer than that is taken for dead. */
+/** A svc that is paused for longer is taken for dead. */
 const deadMs = 9_000;
-/** A server is away for so long at most. */
+/** The longest time without a server. */
 const awayMsMax = 500;
-/** Between two kills at most, beside the moment that is waited for. */
+/** The longest pause between two kills, besides the wait for the moment. */
 const betweenMs = 1_500;
 
 export type StrikesParts = {
   readonly town: Town;
   readonly random: () => number;
-  /** How long one is paused, or without its servers, at most. */
+  /** The longest pause, or time without servers. */
   readonly longMs: number;
-  /** And where nobody may take it for dead. */
+  /** The same, where nobody may take the svc for dead. */
   readonly shortMs: number;
 };
 
 export class Strikes {
-  /** How often each was done. */
+  /** Counts of each strike. */
   readonly done: Record<string, number> = {};
-  /** Paused ones that were taken for dead meanwhile, and ended when they went on. */
+  /** Paused svc that were taken for dead, and ended when they went on. */
   fenced = 0;
   readonly #parts: StrikesParts;
   readonly #under = new Set<Promise<void>>();
@@ -50,7 +50,7 @@ export class Strikes {
     this.#parts = parts;
   }
 
-  /** One or two are killed, and something else may be done to the others meanwhile. */
+  /** Kills one or two svc, while another strike may hit the others. */
   async round(): Promise<void> {
     const { random } = this.#parts;
     const { fleet } = this.#parts.town;
@@ -59,12 +59,12 @@ export class Strikes {
     this.check();
     const beside = random() < 0.8 ? this.#drawBeside() : null;
     const under = beside === null ? null : this.#begin(beside);
-    // While all others are killed nobody lives for long enough to say who is dead.
+    // While all others are dead, nobody lives long enough to declare a death.
     if (beside?.startsWith('long') === true && random() < 0.5) await under;
     const count = random() < 0.2 ? 2 : 1;
     const targets = this.#draw(fleet.instances, count);
     await this.#moment(targets[0]!);
-    // One that was paused may have been taken for dead meanwhile.
+    // A paused svc may have been taken for dead meanwhile.
     await fleet.untilMayDie();
     this.#count('kills', targets.length);
     await Promise.all(targets.map((one) => one.kill()));
@@ -76,7 +76,7 @@ export class Strikes {
     this.check();
   }
 
-  /** Throws where something went wrong that nothing explains. */
+  /** Throws when something went wrong without an explanation. */
   check(): void {
     if (this.#faults.length > 0) throw this.#faults[0];
     assert.deepEqual(this.#parts.town.fleet.faults, []);
@@ -100,14 +100,14 @@ export class Strikes {
   async #moment(instance: Instance): Promise<void> {
     const { town, random } = this.#parts;
     const { program } = instance.life;
-    // One that is paused says nothing, and one that ends by itself is not waited for.
+    // A paused svc logs nothing, and the wait ends with a svc that ends by itself.
     const seen = instance.isPaused
       ? { saw: () => Promise.resolve(), ended: program.ended }
       : { saw: (text: string) => program.saw(text).catch(() => {}), ended: program.ended };
     await someMoment(town, seen, random);
   }
 
-  /** In the background. @returns null: there is nothing to strike so */
+  /** Strikes in the background. @returns null: there is no target */
   #begin(what: Beside): Promise<void> | null {
     const isOfServers = what === 'crash of the server' || what === 'promotion';
     const free = this.#parts.town.fleet.instances.filter((one) => !this.#busy.has(one) && one.isUp);
@@ -149,7 +149,7 @@ export class Strikes {
     }
   }
 
-  /** Whoever was taken for dead meanwhile writes nothing any more, and ends. */
+  /** A svc that was taken for dead during its pause writes nothing any more, and ends. */
   async #pauseLong(one: Instance, ms: number): Promise<void> {
     const { rows } = this.#parts.town.fleet;
     const { life } = one;

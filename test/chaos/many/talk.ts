@@ -1,15 +1,15 @@
-/** What people say to a bot, each in a chat of their own, numbered; and what they are answered. */
+/** Numbered messages of people to a bot, each in a private chat, and the bot's answers. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Platform } from './platforms.ts';
 import { until, untilAll } from '../../support/waiting.ts';
 
-/** Who waits for so many answers says no more. */
+/** A person with this many open messages is silent. */
 const waitingMax = 20;
-/** Between two messages of a person at most. */
+/** The longest pause of a person between two messages. */
 const betweenMs = 600;
 
 type Said = { readonly platform: Platform; readonly place: number; readonly text: string };
-/** When something was done that may have cut a try, in milliseconds since 1970. */
+/** A strike that may have cut an attempt, in milliseconds since 1970. */
 type Blow = { readonly from: number; to: number };
 
 export class Talk {
@@ -27,7 +27,7 @@ export class Talk {
     this.#random = random;
   }
 
-  /** Everybody says one thing and is answered; then everybody goes on by themselves. */
+  /** Everybody sends one message and is answered; then everybody goes on alone. */
   async greet(): Promise<void> {
     const places = this.#platforms.flatMap((platform) =>
       Array.from({ length: this.#people }, (_, place) => ({ platform, place })),
@@ -37,19 +37,18 @@ export class Talk {
     this.#speaking = places.map(({ platform, place }) => this.#speak(platform, place));
   }
 
-  /** Everybody ends, and waits for the answers that are still to come. */
+  /** Everybody stops, and waits for the remaining answers. */
   async end(): Promise<void> {
     this.leave();
     await Promise.all(this.#speaking);
     await untilAll(this.said.length, () => this.#answered());
   }
 
-  /** Nobody says anything more. */
   leave(): void {
     this.#over = true;
   }
 
-  /** A blow that is under way: what is sent in it may be sent again. */
+  /** Notes a strike: a reply sent during it may be sent again. */
   async during<T>(blow: Promise<T>): Promise<T> {
     const noted: Blow = { from: Date.now(), to: Infinity };
     this.blows.push(noted);
@@ -80,7 +79,7 @@ export class Talk {
   }
 }
 
-/** One answer for each message, in its chat's order; a second one only where a try may be cut. */
+/** One answer for each message, in its chat's order; a second one only after a cut attempt. */
 export function auditTalk({ said, blows }: Talk) {
   const answers = [...new Set(said.map(({ platform }) => platform))].flatMap((platform) =>
     platform.answers(),

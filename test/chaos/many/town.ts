@@ -1,4 +1,4 @@
-/** What several svc are surrounded by: people, a model, a receiver, and what stands before them. */
+/** The neighbours of several svc: people, a model, a receiver, and a balancer. */
 import assert from 'node:assert/strict';
 import type { FakeModel } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
@@ -12,7 +12,7 @@ import { untilAnswered } from '../world.ts';
 import { Balancer } from './balancer.ts';
 import { Fleet } from './fleet.ts';
 
-/** A paused svc says nothing for longer. */
+/** A paused svc is silent for longer than this. */
 const answerMs = 2_000;
 
 type Parts = Pick<Town, 'crowd' | 'model' | 'receiver' | 'fleet' | 'balancer' | 'servers'>;
@@ -62,15 +62,15 @@ export class Town implements AsyncDisposable {
     return new Town(all, history, pace, own.move());
   }
 
-  /** How fast people speak and the model answers from now on. */
+  /** Sets the speed of people and of the model from now on. */
   set pace(pace: Pace) {
     Object.assign(this.#pace, pace);
     this.crowd.pauseMs = pace.pauseMs;
   }
 
   /**
-   * People stop, all that was accepted is answered, every svc stops as asked; then nothing is lost,
-   * unmarked, out of order, run twice, buried, or left over.
+   * People stop, all accepted messages are answered, every svc stops as asked. Asserts that none is
+   * lost, unmarked, out of order, run twice, dead or left over.
    */
   async conclude(): Promise<Audit> {
     const { crowd, fleet, receiver, balancer } = this;
@@ -91,7 +91,7 @@ export class Town implements AsyncDisposable {
   }
 }
 
-/** In milliseconds: how long a model takes at least, how much more at most, and what a pause is. */
+/** In milliseconds: a model's least time, its largest addition, and the pause of people. */
 export type Pace = {
   readonly modelMsMin: number;
   readonly modelMs: number;

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Case, outcomeOf } from './sides.ts';
 
-/** How many cases are under way at once: they share the turns of the event loop. */
+/** The number of cases under way at once: they share the turns of the event loop. */
 const atOnce = 256;
 
-/** What the two clients make of a case that is not the same; null: it is. */
+/** Runs a case with both clients; returns the difference, or null. */
 export async function differenceOf(it: Case): Promise<string | null> {
   const [plain, undici] = await Promise.all([outcomeOf(true, it), outcomeOf(false, it)]);
   if (isDeepStrictEqual(plain, undici)) return null;
@@ -39,9 +39,9 @@ export async function differencesOf(
 }
 
 /**
- * No connection is closed because this machine is busy for seconds. And no error takes its stack
- * down: most of what is tried ends in one, and that would cost more than all the rest.
- * @returns undoes it
+ * Stops the timers, so that no connection closes because this machine is busy. Also stops stack
+ * traces: most cases end in an error, and traces would cost more than all the rest.
+ * @returns a function that undoes it
  */
 function standStill(): () => void {
   const { setTimeout } = globalThis;

@@ -1,6 +1,6 @@
 /**
- * Answers by which parsers are told apart, most of them tricks of response smuggling, written by
- * hand: what frames a body, what ends a line, what a name may hold, what comes between and behind.
+ * Answers that parsers read differently, most of them tricks of response smuggling, written by
+ * hand: framing of bodies, ends of lines, characters of names, bytes between and behind answers.
  */
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
@@ -383,7 +383,7 @@ export const corpus: readonly Buffer[] = [
   ),
 ].map(bytes);
 
-/** To be cut at every byte. */
+/** Answers to cut at every byte. */
 export const bases: readonly Buffer[] = [
   `${ok}Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{"hello":"ö"}`,
   `${ok}Content-Length: 5\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\nhello`,

@@ -1,9 +1,9 @@
-/** Answers at random: most of them nearly right, since what is all wrong is easy to tell. */
+/** Random answers: most are nearly right, since every parser rejects a very wrong one. */
 import { seeded } from '../proof.ts';
 import { codings, headerLines, headLines, lengths, sizes } from './corpus.ts';
 import type { Case } from './sides.ts';
 
-/** What a byte is changed into. */
+/** Replacements of a byte. */
 const marks = '\r\n\t :;,0159afAFxX"=-+\0\x01\x0b\x7f\x80\xff'.split('');
 const plainHeaders = [
   'Content-Type: application/json',
@@ -74,7 +74,7 @@ function answer(dice: Dice): string {
     lines.push(`Content-Length: ${content.length}`, `Transfer-Encoding: ${dice.of(codings)}`);
     if (dice.is(0.5)) framed = chunks(dice, content);
   }
-  // Last or first: what comes before the framing may change what it means.
+  // Last or first: a line before the framing may change its meaning.
   if (dice.is(0.5)) lines.reverse();
   text += `${lines.map((line) => `${line}\r\n`).join('')}\r\n${framed}`;
   return dice.is(0.1) ? text + unasked(dice) : text;

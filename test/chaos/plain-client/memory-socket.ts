@@ -1,6 +1,6 @@
 /**
- * Two sockets without a network, one as undici has it and one as the plain client has it: what
- * comes is handed over at once and in the order given, so that a case says the same every time.
+ * Two sockets without a network, one for undici and one for the plain client. They hand bytes over
+ * at once and in the given order, so that a case has the same result every time.
  */
 import { EventEmitter } from 'node:events';
 import type { NetConnectOpts } from 'node:net';
@@ -9,7 +9,7 @@ import type { PlainSocket } from '../../../src/lib/plain-client/plain-connection
 
 export interface MemorySocket {
   readonly destroyed: boolean;
-  /** Requests that were written, head and body each. */
+  /** The written requests, with head and body. */
   readonly written: string;
   brings(bytes: Buffer): void;
   /** The other side has sent its last. */
@@ -53,7 +53,7 @@ export class StreamSocket extends Duplex implements MemorySocket {
   unref(): void {}
 }
 
-/** Reads into the buffer that it is given, as `onread` of node:net does. */
+/** Reads into the given buffer, as `onread` of node:net does. */
 export class BufferSocket extends EventEmitter implements MemorySocket {
   destroyed = false;
   written = '';
@@ -73,7 +73,7 @@ export class BufferSocket extends EventEmitter implements MemorySocket {
     if (this.destroyed) return;
     buffer.set(bytes);
     this.#onread.callback(bytes.length, buffer);
-    // Whoever looks at it later looks at another connection's bytes.
+    // A later look into the buffer finds another connection's bytes.
     buffer.fill(0x58, 0, bytes.length);
   }
 

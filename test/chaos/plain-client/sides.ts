@@ -1,4 +1,4 @@
-/** The same answer for both clients, and what each makes of it. */
+/** Gives both clients the same answer, and returns the outcome of each. */
 import assert from 'node:assert/strict';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import type { HttpRequest, HttpResult } from '../../../src/lib/http-client.ts';
@@ -11,14 +11,14 @@ import { asPlainSocket, BufferSocket, type MemorySocket, StreamSocket } from './
 import { patienceMs } from '../../support/waiting.ts';
 
 export type Case = {
-  /** What the server sends, read by read. */
+  /** The server's answer, read by read. */
   readonly reads: readonly Buffer[];
   readonly ending: 'open' | 'end' | 'reset';
   /** The next read comes before the event loop has turned. */
   readonly atOnce?: boolean;
-  /** Where undici is needed, it is there only after some turns of the event loop. */
+  /** undici, where it is needed, loads only after some turns of the event loop. */
   readonly slowLoad?: boolean;
-  /** Comes when nothing is asked any more; null: nothing does. */
+  /** Bytes that come while no request is open; null: none. */
   readonly unasked?: Buffer | null;
   readonly bodyBytesMax?: number;
   readonly discardBody?: boolean;
@@ -26,9 +26,9 @@ export type Case = {
 
 export type Outcome = {
   readonly result: HttpResult | 'none';
-  /** What the server was sent. */
+  /** The bytes that the server got. */
   readonly written: string;
-  /** Whether the second request goes over the connection of the first, and what comes of it. */
+  /** Whether the second request uses the connection of the first, and whether it is sent at all. */
   readonly fate: 'reused' | 'new' | 'none';
   readonly second: HttpResult | 'none';
 };
@@ -59,8 +59,8 @@ class Side {
       discardBody: more.discardBody ?? false,
     };
     const sent = { stopper: new Stopper(), result: 'none' as HttpResult | 'none' };
-    const told = (result: HttpResult): void => void (sent.result = result);
-    const exchange = new Exchange(request, sent.stopper, told, assert.ifError);
+    const note = (result: HttpResult): void => void (sent.result = result);
+    const exchange = new Exchange(request, sent.stopper, note, assert.ifError);
     exchange.watch(deadlines);
     if (this.#isPlain) exchange.text = writeRequest(request);
     this.#connections.take(exchange);
@@ -103,7 +103,7 @@ async function turns(count: number, until = (): boolean => false): Promise<void>
   for (let at = 0; at < count && !until(); at++) await turn();
 }
 
-/** What one client makes of it; the other is undici alone. */
+/** Runs a case with the plain client, or with undici alone. */
 export async function outcomeOf(isPlain: boolean, it: Case): Promise<Outcome> {
   const loadTurns = it.slowLoad === true ? 5 : 0;
   const side = new Side(isPlain, loadTurns);

@@ -1,4 +1,4 @@
-/** The plain client beside undici over real sockets: what a server is sent, and what it sends. */
+/** The plain client and undici over real sockets: the bytes to a server, and its answers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { fromNow } from '../../support/hand-clock.ts';
 import { corpus } from './corpus.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
-/** A server of bare sockets, and both clients to ask it with. */
+/** A server of bare sockets, with both clients. */
 async function bench(answer: (socket: Socket, asked: string) => void) {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -38,7 +38,7 @@ async function bench(answer: (socket: Socket, asked: string) => void) {
         ),
       ),
     port,
-    /** Both know nothing of the server any more, which is soon known for its odd answers. */
+    /** Makes new clients, since a client remembers a server with odd answers. */
     async renew(): Promise<void> {
       await close();
       clients = open();

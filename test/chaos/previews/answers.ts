@@ -1,7 +1,7 @@
-/** Answers whose words say where they belong: parts of a long one are put together again. */
+/** Answers whose words show their place, so that the parts of a long one can be put together. */
 import { goesOn, type Made } from './messenger.ts';
 
-/** Every fourth is too short to be shown before it is whole, some are longer than a message. */
+/** Every fourth is too short for a preview, some are longer than a message. */
 export function answerTo(text: string): string {
   const number = Number(text);
   const words = number % 4 === 3 ? 0 : number % 8 === 5 ? 400 : 20 + (number % 7) * 10;
@@ -10,10 +10,10 @@ export function answerTo(text: string): string {
 
 export type Part = Made & { readonly text: string };
 
-/** What was answered to one message: its parts in their order, each as often as it stands there. */
+/** The answer to one message: its parts in order, each with all of its copies. */
 export type Answered = { readonly text: string; readonly parts: readonly (readonly Part[])[] };
 
-/** By the message that is answered. Beginnings are none of it. */
+/** By the answered message. Previews do not count. */
 export function answersIn(made: readonly Made[]): ReadonlyMap<string, Answered> {
   const found = new Map<string, Map<number, Part[]>>();
   for (const one of made) {

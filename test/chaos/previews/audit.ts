@@ -3,11 +3,11 @@ import { answersIn, answerTo, type Part } from './answers.ts';
 import { goesOn, type Deed, type Made, type Messenger, type Place } from './messenger.ts';
 
 /**
- * Each message has one whole answer. A beginning is left standing only where a kill came before svc
- * had kept it and the platform does not find it again, and only a reply that nothing showed before
- * may come again after a kill.
+ * Each message has one whole answer. A preview may remain only where a kill came before svc had
+ * stored it and the platform does not find it again. Only a reply without a preview may be repeated
+ * after a kill.
  * @param removed messages that people deleted
- * @param keptMs what is shown for so long has been edited, or was kept
+ * @param keptMs a preview of this age has been edited, or was stored
  */
 export function audit(
   said: readonly Saying<Place>[],
@@ -20,7 +20,7 @@ export function audit(
   const wasEdited = ({ message }: Made): boolean => edits.some((one) => one.message === message);
   const mayBeUnkept = ({ madeAt }: Made): boolean =>
     !messenger.findsBegun && kills.some((at) => at >= madeAt && at - madeAt <= keptMs);
-  // Such an edit may be carried out later than the reply's.
+  // The platform may apply such an edit later than the reply's.
   const mayBeTaken = ({ message }: Made): boolean =>
     removed.has(message) || edits.some((one) => one.message === message && one.isSpoiled);
   const beginnings = all.filter(({ text }) => text?.endsWith(goesOn));
@@ -71,7 +71,7 @@ function auditAnswers(said: readonly Saying<Place>[], all: readonly Made[]) {
 const areAlike = (same: readonly Part[], place: string): boolean =>
   same.every((part) => part.place === place && part.text === same[0]!.text);
 
-/** A process after the one that made it has edited it. */
+/** A later process has edited it. */
 function survived(
   { message, madeAt }: Made,
   edits: readonly Deed[],

@@ -1,13 +1,13 @@
-/** What the proof of growing replies needs of a messenger, and what it learns from it. */
+/** The interface of a messenger for the proof of growing replies. */
 import type { Script } from '../../fake/model-server.ts';
 import type { Program } from '../../support/program.ts';
 
-/** Where people talk with the bot. */
+/** A place where people talk with the bot. */
 export type Place = { readonly id: string };
 
 /**
- * What svc asked of the platform, whatever it was answered. `message`: the one that is edited.
- * `isSpoiled`: it was answered badly, or not at all.
+ * A request of svc to the platform, with any answer. `message`: the one that is edited.
+ * `isSpoiled`: the answer was bad, or missing.
  */
 export type Deed = {
   readonly kind: 'make' | 'edit';
@@ -19,15 +19,15 @@ export type Deed = {
 
 /** A message that the bot made. */
 export type Made = {
-  /** Of this one alone. */
+  /** Its id. */
   readonly message: string;
   readonly place: string;
   readonly madeAt: number;
-  /** It showed a beginning first. */
+  /** It was a preview first. */
   readonly grew: boolean;
-  /** As it stands in its place now; null: it was deleted. */
+  /** Its present text; null: it was deleted. */
   readonly text: string | null;
-  /** Its place in the order is that of what called it, not that of its text. */
+  /** Its command decides its place in the order, not the time of its text. */
   readonly isCalled: boolean;
 };
 
@@ -36,30 +36,30 @@ export interface Messenger extends AsyncDisposable {
   /** Of the program. */
   readonly database: string;
   readonly places: readonly Place[];
-  /** A reply finds a beginning that no process kept. */
+  /** A reply finds a preview that no process stored. */
   readonly findsBegun: boolean;
   say(place: Place, number: string): void;
-  /** The program, in a process that can be killed. */
+  /** Starts the program in a process that can be killed. */
   spawn(): Program;
-  /** Resolves once a program hears what is said. */
+  /** Resolves once a program receives messages. */
   connected(): Promise<void>;
-  /** One of the next calls goes wrong, in a way that chance chooses. */
+  /** One of the next calls fails in a random way. */
   spoil(): void;
-  /** In its order. */
+  /** In the order of the requests. */
   deeds(): readonly Deed[];
-  /** In the order in which they stand in their places. */
+  /** In the order in which people see them. */
   made(): readonly Made[];
   /** A person deletes it. */
   remove(made: Made): void;
-  /** Messages which the platform says that somebody is about to write. */
+  /** The number of messages that the platform shows as still being written. */
   waiting(): number;
-  /** Resolves with what is found, which is looked for whenever something happens. */
+  /** Calls `find` at each event; resolves with its result. */
   until<T>(find: () => T | undefined, what: string): Promise<T>;
-  /** Resolves once all is read that a process which has ended sent. */
+  /** Resolves once the platform has read everything that an ended process sent. */
   unconnected(): Promise<void>;
 }
 
 export type OpenMessenger = (script: Script, random: () => number) => Promise<Messenger>;
 
-/** What stands behind a text that goes on. */
+/** The end of a text that goes on. */
 export const goesOn = ' …';

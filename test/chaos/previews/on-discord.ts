@@ -15,9 +15,9 @@ import { patienceMs } from '../../support/waiting.ts';
 
 const [create, edit] = ['POST /channels/:id/messages', 'PATCH /channels/:id/messages/:id'] as const;
 const response = 'PATCH /webhooks/:id/:token/messages/@original';
-/** A question in so many is asked by a command, once there are commands. */
+/** One question in so many is asked by a command, once there are commands. */
 const commandEach = 9;
-/** A response that is put off: what was chosen calls it, and its text comes later. */
+/** A deferred response: the command makes its message, and the text comes later. */
 const [calledType, loading] = [20, 1 << 7];
 const limited = { kind: 'rate-limit', retryAfterSeconds: 1 } as const;
 const failed = { kind: 'status', status: 500 } as const;
@@ -36,7 +36,7 @@ const spoilings: readonly Parameters<FakeDiscord['fail']>[] = [
   [response, reset],
 ];
 
-/** Two people each in a direct chat, a channel of a guild and a thread in it. */
+/** Opens two direct chats, a channel of a guild and a thread in it. */
 export async function openOnDiscord(script: Script, random: () => number): Promise<Messenger> {
   await using opened = new AsyncDisposableStack();
   const { path: folder } = opened.use(await scratch());
@@ -97,14 +97,14 @@ async function documentOf(discordUrl: string, modelUrl: string) {
 function deedsOn({ calls }: FakeDiscord): readonly Deed[] {
   return calls.flatMap(({ route, path, body, at, isSpoiled }): Deed[] => {
     const { content } = (body ?? {}) as { readonly content?: unknown };
-    const told = { text: String(content), at, isSpoiled };
-    if (route === create) return [{ kind: 'make', message: null, ...told }];
-    if (route === edit) return [{ kind: 'edit', message: path.split('/')[4]!, ...told }];
-    return route === response ? [{ kind: 'edit', message: null, ...told }] : [];
+    const facts = { text: String(content), at, isSpoiled };
+    if (route === create) return [{ kind: 'make', message: null, ...facts }];
+    if (route === edit) return [{ kind: 'edit', message: path.split('/')[4]!, ...facts }];
+    return route === response ? [{ kind: 'edit', message: null, ...facts }] : [];
   });
 }
 
-/** What it sent, and the responses that commands called. */
+/** The bot's messages, and the responses to commands. */
 function madeOn(discord: FakeDiscord, channels: readonly Channel[]): readonly Made[] {
   const factsOf = ({ id, channel_id, timestamp, type }: Message) => {
     const isCalled = type === calledType;

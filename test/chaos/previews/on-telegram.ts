@@ -19,7 +19,7 @@ const spoilings: readonly Parameters<FakeTelegram['fail']>[] = [
   ['sendMessage', limited],
 ];
 
-/** Each person in a private chat, on a server without drafts: they leave nothing behind. */
+/** Opens private chats on a server without drafts, since drafts leave no message behind. */
 export async function openOnTelegram(script: Script, random: () => number): Promise<Messenger> {
   const more = { storage: { path: 'svc.db' } };
   const shows = { channel: { streaming: true }, draftsFor: 'nobody' } as const;
@@ -42,10 +42,10 @@ export async function openOnTelegram(script: Script, random: () => number): Prom
     deeds: () =>
       telegram.calls.flatMap(({ method, params, at, answer }): Deed[] => {
         const { chat_id, message_id, text } = params;
-        const told = { text: String(text), at, isSpoiled: answer === null };
-        if (method === 'sendMessage') return [{ kind: 'make', message: null, ...told }];
+        const facts = { text: String(text), at, isSpoiled: answer === null };
+        if (method === 'sendMessage') return [{ kind: 'make', message: null, ...facts }];
         if (method !== 'editMessageText') return [];
-        return [{ kind: 'edit', message: nameOf(chat_id, message_id), ...told }];
+        return [{ kind: 'edit', message: nameOf(chat_id, message_id), ...facts }];
       }),
     made: () =>
       telegram.sent.map(({ message, params, chatId, at }): Made => ({

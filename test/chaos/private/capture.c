@@ -1,7 +1,8 @@
 /*
  * Writes down every frame that comes in on an interface: `capture <interface> <file>`. A record is
  * the length of the frame in four bytes, little-endian, and the frame. One line on standard output
- * says that it has begun. At SIGTERM it reads what is there, says how many frames the kernel let go of, and ends.
+ * says that it has begun. At SIGTERM it reads the waiting frames, prints how many frames the kernel
+ * dropped, and ends.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /**
- * The far side, in a network namespace of its own: the Internet and its name server, played. It has
- * every address. A program of the near side starts it, and tells it what to do by messages.
+ * The far side, in a network namespace of its own: it plays the Internet and its name server, and
+ * has every address. A program of the near side starts it, and controls it by messages.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { startNameServer, type NameServer } from '../../fake/name-server.ts';
 import { far, ifSix, type Asked, type Told } from './network.ts';
 
-/** Addresses that a name has, and from when on: the first time, and later ones. */
+/** The addresses of a name: for the first query, the second, and so on. */
 const names = new Map<string, readonly (readonly string[])[]>();
 const heard: string[] = [];
 const [capture, file] = process.argv.slice(2) as [string, string];
@@ -64,14 +64,14 @@ async function begin(): Promise<void> {
   await listen(80);
 }
 
-/** Takes connections to every address at that port. */
+/** Accepts connections to every address at that port. */
 async function listen(port: number): Promise<void> {
   const server = createServer((request, response) => void serve(request, response));
   server.listen(port, '::');
   await once(server, 'listening');
 }
 
-/** A vendor that speaks whatever it is spoken to in. */
+/** A vendor that answers in the protocol of each request. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let text = '';
   for await (const part of request.setEncoding('utf8')) text += part as string;

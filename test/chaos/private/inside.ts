@@ -1,12 +1,12 @@
 /**
- * The near side, in namespaces of its own: `inside.ts <count> <seed> <capture> <folder>`. It tells
- * what it found to whoever started it, and ends with it.
+ * The near side, in namespaces of its own: `inside.ts <count> <seed> <capture> <folder>`. It sends
+ * its finding to its parent process, and ends with it.
  */
 import { expectedNames, vendor } from './lies.ts';
 import { far, Network, type Seen } from './network.ts';
 import { canaries, Suite } from './suite.ts';
 
-/** What was found, or why there is no such network here. */
+/** The finding, or the reason why this machine has no such network. */
 export type Finding =
   | { readonly kind: 'line'; readonly line: string }
   | { readonly kind: 'impossible'; readonly why: string }
@@ -17,13 +17,13 @@ export type Finding =
       readonly applied: number;
       readonly frames: number;
       readonly dropped: number;
-      /** Texts by where they went wrong: the kind stands before the dash. */
+      /** Leaked texts, by kind: the kind stands before the dash. */
       readonly leaked: readonly string[];
       readonly astray: readonly string[];
-      /** Public texts: how many were said, and how many of them were seen to leave. */
+      /** The number of public texts, and how many of them were seen to leave. */
       readonly open: number;
       readonly openSeen: number;
-      /** Connections and names that nobody expected. */
+      /** Unexpected connections and names. */
       readonly unlisted: readonly string[];
     };
 

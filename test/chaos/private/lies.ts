@@ -1,10 +1,10 @@
-/** Runtimes that look as if they ran the model here, and names that lead elsewhere. */
+/** Runtimes that seem to run the model on this machine, and names that lead elsewhere. */
 import type { Step } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import type { FakeModel } from '../../fake/model-server.ts';
 import { near, type Network } from './network.ts';
 
-/** A vendor that public brains may ask, and addresses where nobody may be asked in private. */
+/** A vendor for public brains, and addresses that no private brain may ask. */
 export const vendor = { name: 'cloud.test', address: '93.184.216.34' };
 const elsewhere = ['8.8.8.8', '2606:4700::1111'];
 const metadata = '169.254.169.254';
@@ -13,17 +13,17 @@ export type Runtime = AsyncDisposable & {
   /** For `models` of a brain. */
   readonly model: Readonly<Record<string, string | number>>;
   readonly fake: FakeModel;
-  /** Private texts may not even come here. */
+  /** Even private texts may not reach it. */
   readonly shut: boolean;
 };
 
-/** What a runtime says of one model when it is asked for its list, and when it is asked a thing. */
+/** A runtime's answers about one model: to a request for its list, and to a message. */
 type Lie = {
   readonly looks?: (model: string) => Step;
   readonly calls?: Step;
-  /** How long svc waits, where what it waits for never comes. */
+  /** How long svc waits, where the answer never comes. */
   readonly patienceSeconds?: number;
-  /** What it says before a text is sent suffices to know it. */
+  /** Its answers before a text is sent suffice to detect it. */
   readonly shut: boolean;
 };
 
@@ -72,9 +72,9 @@ const lies: Readonly<Record<string, Lie>> = {
 type Place = {
   /** Where the runtime listens. */
   readonly host: string;
-  /** The name that it is asked by; null: by its address. */
+  /** The name in its URL; null: the address. */
   readonly name: string | null;
-  /** One list of addresses for each question; the last for all that follow. */
+  /** One list of addresses for each query; the last for all that follow. */
   readonly addresses: readonly (readonly string[])[];
   readonly shut: boolean;
 };
@@ -90,11 +90,11 @@ const places: readonly Place[] = [
 const farPlaces: readonly Place[] = [
   { host: near.four, name: 'far.test', addresses: [elsewhere], shut: true },
   { host: near.four, name: 'metadata.test', addresses: [[metadata]], shut: true },
-  // It is near while it is looked at, and elsewhere when it is asked.
+  // It is near during the probe, and elsewhere during the call.
   { host: near.four, name: 'flips.test', addresses: [[near.four], elsewhere], shut: true },
 ];
 
-/** What a name may be called in a query; a number before it makes it a new one. */
+/** Names that a query may hold; a number before a name makes it a new one. */
 export const expectedNames = [...places, ...farPlaces]
   .flatMap(({ name }) => name ?? [])
   .concat(vendor.name);
@@ -122,8 +122,8 @@ export const honestCase = (random: () => number): Case => ({
 });
 
 /**
- * Starts a runtime, and tells the name server where its name leads.
- * @param number makes the model and the name new ones, of which svc knows nothing yet
+ * Starts a runtime, and gives the name server its addresses.
+ * @param number makes the model and the name new to svc
  */
 export async function startRuntime(
   { provider, place, lie }: Case,
@@ -137,7 +137,7 @@ export async function startRuntime(
   const { port } = new URL(fake.url);
   const name = place.name === null ? null : `${number}.${place.name}`;
   if (name !== null) await network.name(name, ...addresses);
-  // Whoever is connected to by mistake is there, and hears what is said.
+  // Something listens at a wrong address, too, and records a text to it.
   if (place.shut) await network.listen(Number(port));
   const base = provider === 'hosted_runtime' ? '/v1' : '';
   return {

@@ -1,6 +1,6 @@
 /**
- * Two network namespaces with one cable between them, made from inside the near one: it has this
- * machine's programs, the far one all the rest of the world.
+ * Two network namespaces with one cable between them, made from inside the near one. The near one
+ * has this machine's programs, the far one all the rest of the world.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,10 +11,10 @@ import { readCapture, type Left } from './packets.ts';
 export const near = { four: '10.7.0.2', six: 'fd07::2' };
 export const far = { four: '10.7.0.1', six: 'fd07::1' };
 
-/** What the far side is asked. */
+/** Requests to the far side. */
 export type Asked =
   | { readonly kind: 'begin' | 'end' }
-  /** The addresses of a name at the first question, at the second, and so on. */
+  /** The addresses of a name for the first query, for the second, and so on. */
   | {
       readonly kind: 'name';
       readonly name: string;
@@ -22,7 +22,7 @@ export type Asked =
     }
   | { readonly kind: 'listen'; readonly port: number };
 
-/** What it tells. `heard`: requests, each with the address that it was sent to. */
+/** Its answers. `heard`: requests, each with its target address. */
 export type Told =
   | { readonly kind: 'up' | 'done' }
   | { readonly kind: 'failed'; readonly why: string }
@@ -34,10 +34,10 @@ export type Told =
     };
 
 export type Seen = Left & {
-  /** Names that were asked for. */
+  /** The names in queries. */
   readonly names: ReadonlySet<string>;
   readonly heard: readonly string[];
-  /** Frames that the kernel let go of before they were written down. */
+  /** Frames that the kernel dropped before they were recorded. */
   readonly dropped: number;
 };
 
@@ -49,14 +49,14 @@ export class Network implements AsyncDisposable {
   private constructor(child: ChildProcess, file: string) {
     this.#far = child;
     this.#gone = goneOf(child);
-    // Whoever waits is told; at the end nobody does.
+    // Each waiting call gets this error; at the end none waits.
     this.#gone.catch(() => {});
     this.#file = file;
   }
 
   /**
-   * In a user, network and mount namespace of its own.
-   * @param capture the program that capture.c is
+   * Makes it in a user, network and mount namespace of its own.
+   * @param capture the program built from capture.c
    */
   static async make(folder: string, capture: string): Promise<Network> {
     const file = join(folder, 'captured');
@@ -90,12 +90,12 @@ export class Network implements AsyncDisposable {
     await this.ask({ kind: 'listen', port });
   }
 
-  /** All that has left by now; nothing is captured afterwards. */
+  /** Returns everything that has left by now, and ends the capture. */
   async end(): Promise<Seen> {
-    const told = await this.ask({ kind: 'end' });
-    if (told.kind !== 'ended') throw new Error('the far side does not end');
-    const { heard, dropped } = told;
-    return { ...readCapture(this.#file), heard, dropped, names: new Set(told.names) };
+    const answer = await this.ask({ kind: 'end' });
+    if (answer.kind !== 'ended') throw new Error('the far side does not end');
+    const { heard, dropped } = answer;
+    return { ...readCapture(this.#file), heard, dropped, names: new Set(answer.names) };
   }
 
   async ask(asked: Asked): Promise<Told> {
@@ -105,9 +105,9 @@ export class Network implements AsyncDisposable {
 
   async #heard(): Promise<Told> {
     const message = new Promise<Told>((resolve) => this.#far.once('message', resolve));
-    const told = await Promise.race([message, this.#gone]);
-    if (told.kind === 'failed') throw new Error(`the far side: ${told.why}`);
-    return told;
+    const answer = await Promise.race([message, this.#gone]);
+    if (answer.kind === 'failed') throw new Error(`the far side: ${answer.why}`);
+    return answer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

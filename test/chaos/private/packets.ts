@@ -1,5 +1,5 @@
 /**
- * What left, by the frames that capture.c wrote: who was connected to, and all that was said.
+ * The outgoing traffic, by the frames that capture.c wrote: its targets and all of its bytes.
  * Formats: Ethernet II, RFC 791, RFC 8200, RFC 9293, RFC 768; the machine's byte order for lengths.
  */
 import { readFileSync } from 'node:fs';
@@ -8,13 +8,13 @@ export type Left = {
   readonly frames: number;
   /** `tcp 192.0.2.1:80` for each attempt at a connection, `udp …` for each packet. */
   readonly contacts: ReadonlyMap<string, number>;
-  /** Frames whose protocol is not known here, by what they say of themselves. */
+  /** Descriptions of frames with an unknown protocol. */
   readonly unknown: readonly string[];
   /** Everything that was sent: each frame, and each stream put together. */
   readonly texts: readonly string[];
 };
 
-/** @param file of capture.c; a frame that is not there wholly yet is left out */
+/** @param file of capture.c; an unfinished last frame is left out */
 export function readCapture(file: string): Left {
   const capture = new Capture();
   const bytes = readFileSync(file);
@@ -28,7 +28,7 @@ export function readCapture(file: string): Left {
 }
 
 const ethernetBytes = 14;
-/** Neighbours find each other; nothing else is said so. */
+/** Neighbours find each other by it; it carries no text. */
 const arp = 0x0806;
 const linkOnly = new Set([1, 2, 58]);
 const [tcp, udp] = [6, 17];
@@ -38,7 +38,7 @@ class Capture {
   readonly #contacts = new Map<string, number>();
   readonly #unknown: string[] = [];
   readonly #texts: string[] = [];
-  /** The parts of each stream, by where they begin. */
+  /** The parts of each stream, by their start. */
   readonly #streams = new Map<string, Map<number, Buffer>>();
 
   take(frame: Buffer): void {
@@ -68,7 +68,7 @@ class Capture {
     const groups = Array.from({ length: 8 }, (_, at) => packet.readUInt16BE(24 + 2 * at));
     const to = groups.map((group) => group.toString(16)).join(':');
     const payload = packet.subarray(40);
-    // Hop-by-hop options stand before what routers are told of groups.
+    // Hop-by-hop options stand before reports of group membership to routers.
     const optioned = packet[6] === 0;
     const protocol = optioned ? payload[0]! : packet[6]!;
     this.#inside(protocol, optioned ? payload.subarray((payload[1]! + 1) * 8) : payload, to);

@@ -1,7 +1,7 @@
 /**
  * The private suite, run on the near side: svc with private brains and configurations that change
- * all the while, on runtimes that lie. It says what each text was, by the word in it that is looked
- * for in all that left.
+ * all the while, on runtimes that lie. A word in each text shows its kind, and the proof searches
+ * the outgoing traffic for it.
  */
 import assert from 'node:assert/strict';
 import { adminToken, askAdmin } from '../../config/program.ts';
@@ -20,7 +20,7 @@ import { cases, honestCase, startRuntime, vendor, type Runtime } from './lies.ts
 import type { Network } from './network.ts';
 import { until } from '../../support/waiting.ts';
 
-/** What a text is: `lie` and `kept` and `held` are private; `open` is not, and must be seen. */
+/** The kind of a text: `lie`, `kept` and `held` are private; `open` is not, and must be seen. */
 type Kind = 'lie' | 'kept' | 'held' | 'open';
 export const canaries = /\b(?:lie|kept|held|open)-canary-[\da-f]{8}\b/g;
 
@@ -34,7 +34,7 @@ const openModel = {
 
 export class Suite implements AsyncDisposable {
   readonly said: string[] = [];
-  /** Texts that a runtime was sent which should have been sent nothing. */
+  /** Texts that reached a runtime which should get none. */
   readonly astray: string[] = [];
   applied = 0;
   readonly #random: () => number;
@@ -95,7 +95,7 @@ export class Suite implements AsyncDisposable {
     this.#program.child.kill('SIGKILL');
   }
 
-  /** A private text to a runtime that lies, and another, when it is known. */
+  /** Sends a private text to a lying runtime, and another one once svc knows the runtime. */
   async #lie(lying: (typeof cases)[number]): Promise<void> {
     await using runtime = await this.#start(lying);
     await this.#apply('private', [runtime.model]);
@@ -105,7 +105,7 @@ export class Suite implements AsyncDisposable {
     if (runtime.shut) this.astray.push(...texts.filter((text) => sent.includes(text)));
   }
 
-  /** A private text and its answer, and then the same conversation under a public brain. */
+  /** Sends a private text, and then a public one in the same conversation under a public brain. */
   async #keep(): Promise<void> {
     await using runtime = await this.#start(honestCase(this.#random));
     await this.#apply('private', [runtime.model]);
@@ -122,7 +122,7 @@ export class Suite implements AsyncDisposable {
     assert.equal(this.#lastReply(), 'from afar');
   }
 
-  /** One private text is with its model, and one waits behind it, when all becomes public. */
+  /** All becomes public while a private text is with its model, and another one waits behind it. */
   async #hold(): Promise<void> {
     await using runtime = await this.#start(honestCase(this.#random));
     const release = Promise.withResolvers<void>();
@@ -149,12 +149,12 @@ export class Suite implements AsyncDisposable {
     const where = { port: this.#port, adminPort: this.#adminPort, replies: this.#replies.url };
     const ifMatch = (await askAdmin(this.#adminPort, 'config')).etag!;
     const body = JSON.stringify(documentOf(where, sensitivity, models));
-    const told = await askAdmin(this.#adminPort, 'config', { method: 'PUT', ifMatch, body });
-    assert.equal(told.status, 200, JSON.stringify(told.body));
+    const answer = await askAdmin(this.#adminPort, 'config', { method: 'PUT', ifMatch, body });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
     this.applied++;
   }
 
-  /** Says a new text, and waits for its reply. */
+  /** Sends a new text, and waits for its reply. */
   async #say(kind: Kind, who: string): Promise<string> {
     const text = this.#textOf(kind);
     await this.#post(who, text);

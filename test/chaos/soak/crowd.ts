@@ -1,6 +1,6 @@
 /**
- * Many people who come, talk for a while and go, with the model that answers them and the receiver
- * of the answers: bare sockets, so that most of the machine is left to the program.
+ * Many people who come, talk for a while and go, with their model and their receiver: all on bare
+ * sockets, so that most of the machine is left to the program.
  */
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -10,9 +10,9 @@ import { secret } from '../../support/program.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
 const inFlightMax = 256;
-/** Who is refused asks again after this time, as often as it takes. */
+/** The pause before a refused message is sent again, as often as it takes. */
 const againMs = 5;
-/** So many conversations are at work at a time, of all that there are. */
+/** The number of conversations that are present at a time. */
 const present = 1_000;
 const accepted = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
@@ -21,9 +21,9 @@ export class Crowd implements AsyncDisposable {
   readonly #conversations: number;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
-  /** Of each conversation the numbers that have no reply, in the order in which they were said. */
+  /** The unanswered numbers of each conversation, in the order of their messages. */
   readonly #waiting = new Map<number, number[]>();
-  /** Number and conversation of what has no 200 yet; a conversation asks one at a time. */
+  /** Number and conversation of each message without a 200; a conversation has one at a time. */
   readonly #asking = new Map<number, number>();
   readonly #busy = new Set<number>();
   #lines: Lines | null = null;
@@ -32,7 +32,7 @@ export class Crowd implements AsyncDisposable {
   #share = 0;
   replied = 0;
   refused = 0;
-  /** The first thing that was wrong. */
+  /** The first fault. */
   #fault: string | null = null;
   #progressed: () => void = () => {};
   modelUrl = '';
@@ -57,8 +57,8 @@ export class Crowd implements AsyncDisposable {
   }
 
   /**
-   * Says so many more things, and waits until each has its reply.
-   * @param share how much of the whole soak is over, from 0 to 1: who is there depends on it
+   * Sends this many messages, and waits until each has its reply.
+   * @param share of the whole soak that is over, from 0 to 1; it decides which people are present
    */
   async talk(messages: number, share: number): Promise<void> {
     this.#last += messages;
@@ -78,7 +78,7 @@ export class Crowd implements AsyncDisposable {
     return done || this.#fault !== null;
   }
 
-  /** Until all that was said is answered, or some time has passed. */
+  /** Resolves when all messages are answered, or after some time. */
   #someProgress(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, patienceMs);
@@ -102,7 +102,7 @@ export class Crowd implements AsyncDisposable {
     this.#ask(number, who);
   }
 
-  /** Somebody who is there and has no message under way to the door: so the order is known. */
+  /** A present conversation without a message on its way to a 200, so that the order is known. */
   #someone(): number {
     const here = Math.min(present, this.#conversations);
     const first = Math.floor(this.#share * (this.#conversations - here));

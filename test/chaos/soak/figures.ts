@@ -1,25 +1,25 @@
-/** What the program says of itself, and what the system says of it. */
+/** Figures of the program, from its metrics page and from the system. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import type { Allowed } from './flatness.ts';
 
 const mebibyte = 1_048_576;
 type Figure = {
   readonly allowed: Allowed;
-  /** With fewer messages it still grows as it does at every start. */
+  /** With fewer messages the figure still grows, as after every start. */
   readonly from: number;
   readonly memory?: boolean;
 };
 
 /**
- * What must be flat, and within what. The history that is kept at hand grows up to a bound of its
+ * The figures that must be flat, with their bounds. The history cache grows up to a bound of its
  * own and has its own gauge: memory is judged without it.
  */
 export const figures: Readonly<Record<string, Figure>> = {
   'resident MiB': { allowed: { growth: 12, share: 0.08 }, from: 500_000, memory: true },
   'heap MiB': { allowed: { growth: 6, share: 0.1 }, from: 20_000, memory: true },
   'open files': { allowed: { growth: 8, share: 0.05 }, from: 0 },
-  // Most are connections that wait in the pools to models and receivers: as many as were needed at
-  // once, which a busy machine changes. A socket that is lost at each fiftieth message shows.
+  // Most are idle connections in the pools to models and receivers: as many as were needed at once,
+  // which a busy machine changes. A lost socket at each fiftieth message shows.
   sockets: { allowed: { growth: 32, share: 0.25 }, from: 10_000 },
   connections: { allowed: { growth: 2, share: 0.02 }, from: 0 },
   timers: { allowed: { growth: 2, share: 0 }, from: 0 },
@@ -31,7 +31,7 @@ export const figures: Readonly<Record<string, Figure>> = {
 
 export type Sample = Readonly<Record<string, number>>;
 
-/** @param adminUrl where the metrics page is */
+/** @param adminUrl the address of the metrics page */
 export async function sampleOf(adminUrl: string, pid: number): Promise<Sample> {
   const page = await (await fetch(`${adminUrl}/metrics`)).text();
   const sum = (name: string, labels = ''): number => {

@@ -1,9 +1,9 @@
 /**
  * Whether a figure is flat. Samples are taken at equal distances, in messages; the first quarter is
- * for warming up. Of the rest, neighbours are put together and the least of each group is kept (a
- * heap goes up and down like a saw, and what grows is its lower edge). Then two things must hold,
- * within what is allowed: the middle of the last quarter is not above the middle of the second, and
- * the slope (the median of all slopes between two groups, which a few odd samples do not move) does
+ * the warm-up. The rest is put into groups of neighbours, and the least of each group counts: a
+ * heap goes up and down like a saw, and a leak raises its lower edge. Two things must hold, within
+ * the allowed growth. The middle of the last quarter is not above the middle of the second. The
+ * slope (the median of all slopes between two groups, so that a few odd samples do not count) does
  * not lead above it from the second quarter to the end.
  */
 export type Allowed = {
@@ -13,9 +13,9 @@ export type Allowed = {
   readonly share: number;
 };
 
-/** So many groups a quarter. */
+/** The number of groups in a quarter. */
 const groupsOfQuarter = 5;
-/** With fewer samples nothing can be said. */
+/** With fewer samples there is no result. */
 export const samplesMin = 4 * groupsOfQuarter;
 
 export type Growth = {

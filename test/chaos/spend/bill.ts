@@ -1,8 +1,8 @@
 /**
- * What svc has to count for a model, or a sender, by the provider's own list: exactly, where a call
- * was answered and its turn was finished; where a call was given up, or ended with its process, at
- * least what the provider counts and at most what was reserved. Of free models nothing is certain
- * that was answered shortly before a kill: it is gathered for a second before it is written.
+ * The counts that svc must have for a model, or a sender, by the provider's own list. A call that
+ * was answered in a finished turn is exact. A call that was given up, or ended with its process,
+ * lies between the provider's count and the reserved amount. Free models are uncertain shortly
+ * before a kill: svc gathers their usage for a second before it writes.
  */
 import assert from 'node:assert/strict';
 import type { TraceStep } from '../../../src/domain/trace.ts';
@@ -14,7 +14,7 @@ import { none, type Call, type Tokens } from './provider.ts';
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
-/** A call, and what svc has to hold for it. */
+/** A call, and the bounds of svc's count for it. */
 type Item = {
   readonly model: string;
   readonly marker: string;
@@ -22,7 +22,7 @@ type Item = {
   readonly most: Tokens;
 };
 
-/** What was under way when a process was killed at `at`, and the calls of it that had come. */
+/** The turns under way when a process was killed at `at`, and their calls that had arrived. */
 export type Killed = {
   readonly at: number;
   readonly turns: readonly string[];
@@ -31,14 +31,14 @@ export type Killed = {
 
 export type Struck = {
   readonly kills: readonly Killed[];
-  /** The second for which svc gathers, and what a call takes from its coming to its answer. */
+  /** The second for which svc gathers, and the time of a call from arrival to answer. */
   readonly gatheredMs: number;
 };
 
 export const callKey = ({ model, marker }: Pick<Call, 'model' | 'marker'>): string =>
   `${marker} ${model}`;
 
-/** How far two clocks may be apart; a start takes longer. */
+/** The largest difference of two clocks; a start takes longer. */
 const clocksMs = 50;
 
 const givenUp: ReadonlySet<string> = new Set(['outranked', 'cancelled', 'deadline']);
@@ -49,9 +49,9 @@ export class Bill {
   readonly #kills: readonly Killed[];
   readonly #gatheredMs: number;
   readonly items: Item[] = [];
-  /** Answered ones of finished turns. */
+  /** Answered calls of finished turns. */
   exact = 0;
-  /** Given up, killed, or reserved and not known to the provider. */
+  /** Calls that were given up, killed, or reserved and unknown to the provider. */
   uncertain = 0;
 
   constructor(
@@ -96,7 +96,7 @@ export class Bill {
     );
   }
 
-  /** Whether what free models used is written: a second after the last call to one at most. */
+  /** Whether the usage of free models is written: at most a second after the last call to one. */
   isWritten(models: readonly SpendLine[], senders: readonly SpendLine[]): boolean {
     const byModel = Map.groupBy(this.items, ({ model }) => model);
     return holdsLeast(models, byModel) && holdsLeast(senders, this.#bySender());
@@ -111,7 +111,7 @@ export class Bill {
     for (const { key } of lines) assert.ok(bySender.has(key), `${key} has written`);
   }
 
-  /** What svc holds, and what the provider counts, are no more than the budgets of the day. */
+  /** Asserts that the counts of svc and of the provider stay within the budgets of the day. */
   assertBudgets(models: readonly SpendLine[], senders: readonly SpendLine[]): void {
     const { budget, models: facts } = this.#brain;
     const costing = facts.filter(({ price }) => price !== null);
@@ -160,8 +160,8 @@ export class Bill {
 
   #addHeard(call: Call, traced: Tokens | null | undefined, isFree: boolean): void {
     const { model, marker, charge } = call;
-    const told = { input: traced?.input ?? 0, output: traced?.output ?? 0 };
-    assert.deepEqual(told, charge, `${marker}: what its trace tells of ${model}`);
+    const shown = { input: traced?.input ?? 0, output: traced?.output ?? 0 };
+    assert.deepEqual(shown, charge, `${marker}: what its trace tells of ${model}`);
     if (isFree && this.#isBeforeKill(call)) {
       return this.#push({ model, marker, least: none, most: charge });
     }
@@ -179,13 +179,13 @@ export class Bill {
     return this.#kills.some((killed) => at <= killed.at && at > killed.at - this.#gatheredMs);
   }
 
-  /** What is free is not reserved: what ends with its process was not counted. */
+  /** A free call is not reserved: one that ends with its process was not counted. */
   #addOpen({ model, marker, used, most }: Call, isFree: boolean): void {
     const output = Math.max(most.output, used.output);
     this.#push({ model, marker, least: isFree ? none : used, most: { ...most, output } });
   }
 
-  /** What was reserved, and not sent when the process ended. */
+  /** Adds the calls that were reserved, but not sent, when the process ended. */
   #addKilled({ turns, calls }: Killed, byKey: ReadonlyMap<string, readonly Call[]>): void {
     for (const { name: model, price } of this.#brain.models) {
       if (price === null) continue;
@@ -222,8 +222,8 @@ function assertWithin(what: string, line: SpendLine, items: readonly Item[]): vo
     const held = line.tokens[kind] + line.open[kind];
     const least = items.reduce((all, item) => all + item.least[kind], 0);
     const most = items.reduce((all, item) => all + item.most[kind], 0);
-    const told = `${what}: svc counts ${held} of ${kind}, and the provider ${least} to ${most}`;
-    assert.ok(held >= least && held <= most, told);
+    const message = `${what}: svc counts ${held} of ${kind}, and the provider ${least} to ${most}`;
+    assert.ok(held >= least && held <= most, message);
   }
 }
 

@@ -1,4 +1,4 @@
-/** The brains whose budgets are used up: each of another way to ask models, with odd prices. */
+/** Brains with budgets that get used up: each asks models in another way, at odd prices. */
 
 export const kinds = ['fanout', 'sequential', 'agent', 'consensus'] as const;
 export type Kind = (typeof kinds)[number];
@@ -14,7 +14,7 @@ export type Budget = {
 };
 
 export type ModelFacts = {
-  /** As svc names it. */
+  /** Its name in svc. */
   readonly name: string;
   readonly id: string;
   readonly outputMax: number;
@@ -26,12 +26,12 @@ export type BrainFacts = {
   readonly kind: Kind;
   readonly models: readonly ModelFacts[];
   readonly budget: Budget;
-  /** A free model answers what no other may. */
+  /** A free model answers when no other may. */
   readonly hasFree: boolean;
 };
 
 export const brainName = 'spender';
-/** What a turn takes about, as measured, trials beside it included: tokens, and money. */
+/** The measured averages of a turn, with its trials: tokens, and money. */
 const ofTurn: Readonly<Record<Kind, { readonly tokens: number; readonly cost: number }>> = {
   fanout: { tokens: 330, cost: 0.0012 },
   sequential: { tokens: 88, cost: 0.000058 },
@@ -44,7 +44,7 @@ const prices: readonly Price[] = [
   { input: 0.999999, output: 12.34567 },
 ];
 
-/** A budget for about that share of the turns. */
+/** The budget suffices for about this share of the turns. */
 const share = 0.6;
 
 export function brainOf(kind: Kind, turns: number): BrainFacts {
@@ -61,7 +61,7 @@ export function brainOf(kind: Kind, turns: number): BrainFacts {
 
 function budgetOf(kind: Kind, turns: number): Budget {
   const day = Math.ceil(turns * share * ofTurn[kind].tokens);
-  // With more digits than a sum of tokens at these prices ends on.
+  // With more digits than any sum of tokens at these prices.
   const cost = Number((turns * share * ofTurn[kind].cost + 0.000000123).toFixed(9));
   const none = { tokens_per_turn: null, tokens_per_day: null };
   const budget = { ...none, cost_per_day: null, tokens_per_sender_per_day: null };
@@ -80,7 +80,7 @@ function budgetOf(kind: Kind, turns: number): Budget {
   }
 }
 
-/** As the configuration has it. @param urls of the provider that costs, and of the free one */
+/** Its configuration. @param urls of the provider that costs, and of the free one */
 export function documentOf(facts: BrainFacts, urls: { hosted: string; local: string }): object {
   const { kind, models, budget } = facts;
   const limits = Object.entries(budget).filter(([, most]) => most !== null);

@@ -1,4 +1,4 @@
-/** svc as one process, or as two on one database, where its brain has a budget. */
+/** svc as one process, or as two on one database, with a budget for its brain. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { stopAsAsked } from '../outside.ts';
 import { spawnPast } from '../ran-alone.ts';
 import { until } from '../../support/waiting.ts';
 
-/** Each way between svc and its server, so that what two read and write at once overlaps. */
+/** The delay of each connection to the server, so that the reads and writes of two svc overlap. */
 const latencyMs = 5;
 
 export type Backend = 'memory' | 'sqlite' | 'postgres';
@@ -39,12 +39,12 @@ type Kept = { readonly block: object; readonly env: Record<string, string> } | n
 
 export class Deployment implements AsyncDisposable {
   readonly instances: readonly Instance[];
-  /** The configuration's text, of which a trial is a draft. */
+  /** The configuration's text, from which trials make their drafts. */
   readonly text: string;
   readonly backend: Backend;
   readonly #file: string;
   readonly #env: Record<string, string>;
-  /** Where everything is kept: a file, or a database of a server. */
+  /** The storage: a file, or a database of a server. */
   readonly #place: string;
   readonly #own: AsyncDisposableStack;
   #lives = 0;
@@ -114,7 +114,7 @@ export class Deployment implements AsyncDisposable {
     await instance.program.saw('"listening"');
   }
 
-  /** SIGKILL. @param struck in the moment of it */
+  /** SIGKILL. @param struck called at that moment */
   async kill(at: number, struck: () => void): Promise<void> {
     if (this.backend === 'postgres') {
       const rows = new Rows(() => this.#place);
@@ -126,14 +126,14 @@ export class Deployment implements AsyncDisposable {
     assert.equal(await program!.ended, 'SIGKILL', program!.log().slice(-2_000));
   }
 
-  /** All end as asked. */
+  /** Stops all as asked. */
   async end(): Promise<void> {
     for (const { program } of this.instances) await stopAsAsked(program!);
   }
 
-  /** What one that runs tells. */
+  /** The lines of a running svc. */
   async spent(by: 'model' | 'sender'): Promise<readonly SpendLine[]> {
-    // An answer stands for seconds, for that number of days.
+    // An answer is cached for seconds, for that number of days.
     const days = 400 - (this.#asked++ % 300);
     const path = by === 'model' ? `spend?by=model&days=${days}` : `spend/senders?days=${days}`;
     const { status, body } = await askAdmin(this.instances[0]!.adminPort, path);
@@ -141,15 +141,15 @@ export class Deployment implements AsyncDisposable {
     return (body as unknown as { rows: SpendLine[] }).rows;
   }
 
-  /** `svc spend --json`, of the database that nobody has open. */
+  /** `svc spend --json` on a database that nobody has open. */
   async spentInAll(by: 'model' | 'sender'): Promise<readonly SpendLine[]> {
     const args = ['spend', '--json', '--by', by, '--config', this.#file];
-    const told = await outcomeOf(args, { env: this.#env });
-    assert.equal(told.code, 0, told.err);
-    return (JSON.parse(told.out) as { rows: SpendLine[] }).rows;
+    const outcome = await outcomeOf(args, { env: this.#env });
+    assert.equal(outcome.code, 0, outcome.err);
+    return (JSON.parse(outcome.out) as { rows: SpendLine[] }).rows;
   }
 
-  /** What each has logged last, for who reads why a proof failed. */
+  /** The last log lines of each, for the report of a failure. */
   logs(): string {
     return this.instances.map(({ program }) => program?.log().slice(-3_000)).join('\n');
   }
@@ -187,7 +187,7 @@ function keptAt(backend: Backend, place: string): Kept {
   }
 }
 
-/** A zone in which it is about noon, so that no day ends within the hours of a proof. */
+/** A zone in which it is about noon, so that no day ends during a proof. */
 function zoneAtNoon(now: number): string {
   const ahead = new Date(now).getUTCHours() - 12;
   // These names count the other way round.

@@ -1,8 +1,8 @@
 /**
- * Whether each call fitted in its moment. Of every call that came before it svc holds at least what
- * the provider counts, and of one that is under way, or was left, all that was reserved; with what
- * the call itself may take that is no more than any of its budgets. This is so whatever the order
- * in which two calls were reserved and came.
+ * Whether each call fitted its budgets when it came. For every earlier call svc holds at least the
+ * provider's count. For a call that is under way, or was abandoned, svc holds the reserved amount.
+ * Their sum with the call's own maximum exceeds no budget. This holds in any order in which two
+ * calls were reserved and came.
  */
 import assert from 'node:assert/strict';
 import type { BrainFacts, Price } from './brains.ts';
@@ -13,12 +13,12 @@ import type { Call, Tokens } from './provider.ts';
 type Bound = {
   readonly name: string;
   readonly most: bigint;
-  /** Calls of one key share it; null: it is not bound by this one. */
+  /** Calls of one key share the bound; null: this one does not bind it. */
   readonly keyOf: (call: Call) => string | null;
   readonly sizeOf: (call: Call, tokens: Tokens) => bigint;
 };
 
-/** What became of a call is watched while it runs, for what is held in a moment is told by it. */
+/** Watches calls while they run, since their states decide the amounts of each moment. */
 export class Fitting {
   readonly #prices: ReadonlyMap<string, Price | null>;
   readonly #bounds: readonly Bound[];
@@ -47,7 +47,7 @@ export class Fitting {
     this.#bounds = bounds.filter((bound) => bound !== null);
   }
 
-  /** A call has come; those before it are as they are now. */
+  /** Checks a new call against the present states of the earlier ones. */
   came(call: Call): void {
     if (this.#prices.get(call.model) === null) return;
     for (const open of this.#open) {

@@ -1,4 +1,4 @@
-/** Money of the proof's own: whole numbers of 10⁻¹⁸, so that it is nobody else's arithmetic. */
+/** Money in the proof's own arithmetic, independent of svc's: whole numbers of 10⁻¹⁸. */
 import type { Price } from './brains.ts';
 import type { Tokens } from './provider.ts';
 

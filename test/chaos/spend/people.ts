@@ -1,6 +1,6 @@
 /**
- * People who write until they have a reply, and an operator who tries drafts meanwhile. What became
- * of each is looked up as soon as it has its reply.
+ * People who write until they have a reply, and an operator who tries drafts meanwhile. The trace
+ * of each message is read as soon as it has its reply.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { brainName } from './brains.ts';
 import type { Deployment } from './deployment.ts';
 import { within } from '../../support/waiting.ts';
 
-/** A message, or a trial, and what became of it. */
+/** A message, or a trial, with its result. */
 export type Turn = {
   readonly marker: string;
   reply: string | null;
@@ -23,15 +23,15 @@ export type Turn = {
 };
 
 const trialsAtOnce = 2;
-/** One of them writes this share of all, and more than one person may use. */
+/** One sender writes this share of all messages, more than a sender's budget. */
 const greedyShare = 0.4;
 const senders = 6;
 const betweenTriesMs = 20;
-/** Between two trials at most. */
+/** The longest pause between two trials. */
 const betweenTrialsMs = 150;
 
 export class People implements Disposable {
-  /** All that was begun. */
+  /** All turns that began. */
   readonly turns: Turn[] = [];
   answered = 0;
   #left = false;
@@ -46,17 +46,17 @@ export class People implements Disposable {
     void this.#listen(receiver);
   }
 
-  /** Nobody writes any more, whatever was not yet accepted. */
+  /** Nobody writes any more, even without a 200. */
   [Symbol.dispose](): void {
     this.#left = true;
   }
 
-  /** What is under way. */
+  /** The turns under way. */
   get pending(): readonly Turn[] {
     return this.turns.filter(({ trace }) => trace === null);
   }
 
-  /** Resolves when so many messages have their replies, and the trials beside them are over. */
+  /** Resolves when this many messages have replies, and the trials beside them are over. */
   async write(messages: number, atOnce: number): Promise<void> {
     let left = messages;
     const over = new AbortController();
@@ -94,7 +94,7 @@ export class People implements Disposable {
     this.answered++;
   }
 
-  /** It is not asked again where its process ends, or has no seat. */
+  /** A trial is not repeated when its process ends, or has no free place. */
   async #try(): Promise<void> {
     const turn = this.#begin('trial', 0);
     const body = JSON.stringify({

@@ -1,6 +1,6 @@
 /**
- * The providers, who refuse nothing and count for themselves what every call takes: now and then
- * one fails, says nothing of its usage, or is slow.
+ * The providers, who refuse nothing and keep their own count of every call: now and then one fails,
+ * omits its usage, or is slow.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ModelCall, Step } from '../../fake/model-server.ts';
@@ -11,19 +11,19 @@ export type Tokens = { readonly input: number; readonly output: number };
 export const none: Tokens = { input: 0, output: 0 };
 
 export type Call = {
-  /** As svc names it. */
+  /** Its name in svc. */
   readonly model: string;
-  /** What the message, or the trial, is called in its text. */
+  /** The marker in the text of the message, or of the trial. */
   readonly marker: string;
-  /** The start of svc that it is from. */
+  /** The start of svc that made it. */
   readonly life: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The most that it may take, by the bytes of the request and what it asks for. */
+  /** The largest possible usage, by the bytes of the request and its limit of output. */
   readonly most: Tokens;
-  /** What it takes, and the provider counts. */
+  /** The real usage, as the provider counts it. */
   readonly used: Tokens;
-  /** What svc has to charge once it has the answer: more, where that does not tell. */
+  /** The charge of svc after the answer: more, where the answer has no usage. */
   readonly charge: Tokens;
   /** `over`: the answer is on its way. `gone`: svc has left before. */
   state: 'open' | 'over' | 'gone';
@@ -42,9 +42,9 @@ type Asked = {
 };
 
 export class Providers implements AsyncDisposable {
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   readonly calls: Call[] = [];
-  /** Is told of each in its moment. */
+  /** Called for each call as it arrives. */
   onCall: (call: Call) => void = () => {};
   readonly hosted: { readonly url: string };
   readonly local: { readonly url: string };
@@ -67,7 +67,7 @@ export class Providers implements AsyncDisposable {
     return Object.assign(providers, { hosted, local });
   }
 
-  /** Resolves in the moment of the next call to a model that costs. */
+  /** Resolves at the next call to a model that costs. */
   nextCall(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -118,7 +118,7 @@ export class Providers implements AsyncDisposable {
     return { answer: `free: ${marker}`, more, after };
   }
 
-  /** Two of three agree where they are to; an agent takes some steps before it answers. */
+  /** Some models disagree by chance; an agent takes some steps before it answers. */
   #choice({ model, messages }: Asked, marker: string): object {
     const took = messages.filter(({ role }) => role === 'tool').length;
     if (model.startsWith('agent') && took < stepsMax - 1 && this.#random() < 0.6) {
@@ -132,7 +132,7 @@ export class Providers implements AsyncDisposable {
     return { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' };
   }
 
-  /** Resolves when it is to be answered. */
+  /** Records the call; resolves when its answer is due. */
   async #note(
     call: ModelCall,
     model: string,

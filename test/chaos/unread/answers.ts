@@ -14,11 +14,11 @@ const headBytesMax = 16_384;
 export class AnswerReader {
   readonly #methodOf: (index: number) => string;
   #bytes: Buffer = none;
-  /** How many are whole. Those with a status of 1xx are not among them. */
+  /** The number of whole answers, without those of a status 1xx. */
   whole = 0;
   #isClosing = false;
 
-  /** @param methodOf of the request that an answer is for: one to HEAD has no body */
+  /** @param methodOf the method of an answer's request: an answer to HEAD has no body */
   constructor(methodOf: (index: number) => string) {
     this.#methodOf = methodOf;
   }
@@ -39,7 +39,7 @@ export class AnswerReader {
     const end = this.#bytes.indexOf('\r\n\r\n');
     const known = end < 0 ? this.#bytes.length : end;
     assert.ok(known <= headBytesMax, `a head without an end: ${this.#start()}`);
-    // An answer that breaks off has begun well, at least.
+    // An unfinished answer must have begun well.
     assert.ok('HTTP/1.1 '.startsWith(this.#start(9)), `no answer begins so: ${this.#start()}`);
     if (end < 0) return null;
     const [first = '', ...lines] = this.#bytes.toString('latin1', 0, end).split('\r\n');
@@ -57,7 +57,7 @@ export class AnswerReader {
     return answer;
   }
 
-  /** null: it has not come whole yet. */
+  /** null: it is not whole yet. */
   #body(status: number, headers: Answer['headers'], start: number) {
     const length = headers.get('content-length');
     const coding = headers.get('transfer-encoding');

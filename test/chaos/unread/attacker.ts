@@ -10,13 +10,13 @@ import { adminKinds, odd, webhookKinds, type Kind, type ListenerName } from './r
 
 export type Played = Flooded & { readonly answers: number };
 export type AttackerOrders = {
-  /** Learns of the service that listens there; how many routes it has. */
+  /** Reads the routes of the service at these ports; returns their number. */
   readonly meet: (ports: Readonly<Record<ListenerName, number>>) => Promise<number>;
-  /** Plays so many connections; those that stay are there until `leave`. */
+  /** Plays this many connections; those that stay are there until `leave`. */
   readonly play: (order: { readonly count: number; readonly seed: number }) => Promise<void>;
   readonly leave: () => Promise<Played>;
   readonly flood: (order: Flood) => Promise<Flooded>;
-  /** What was begun last, the newest first. */
+  /** The last patterns that began, the newest first. */
   readonly recent: () => readonly string[];
 };
 
@@ -43,7 +43,7 @@ const orders: AttackerOrders = {
     return operationsOf(api).length;
   },
   async play({ count, seed }) {
-    // Nothing else goes on yet, so that these are the answers that are right.
+    // Nothing else goes on yet, so these answers are right.
     const known = [...kinds, ...Object.values(odd).flat()].filter(({ ends }) => !ends);
     await inQueues(known, async (kind) => {
       expected.set(kind, await learn(kind, ports[kind.listener]));

@@ -1,4 +1,4 @@
-/** One connection of the attack, and what it may get for answers. */
+/** One connection of the attack, and its allowed answers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { piecesOf, type Pattern } from './patterns.ts';
 import type { Kind } from './requests.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
-/** What a kind of request was answered while nothing else went on. */
+/** The answer to a kind of request while nothing else went on. */
 export type Expected = {
   readonly status: number;
   readonly type: string;
@@ -17,10 +17,10 @@ export type Expected = {
   readonly size: number;
 };
 
-/** What svc says where too much is asked of it at once. */
+/** The answers of svc to too many requests at once. */
 const busyCodes = /"code":"(?:inbox_full|busy)"/;
 const lateMsMax = 100;
-/** A client that stayed looks at so much of what was left for it. */
+/** A client that stayed reads this much of its unread answers. */
 const leftBytesMax = 262_144;
 
 export class Client {
@@ -29,9 +29,9 @@ export class Client {
   readonly #socket: Socket;
   readonly #reader: AnswerReader;
   readonly #marks: string[] = [];
-  /** Where each request ends in what is sent. */
+  /** The end of each request in the sent bytes. */
   readonly #ends: number[] = [];
-  /** So many requests have one answer each that is known before. */
+  /** The number of requests with one known answer each. */
   readonly #firm: number;
   #sentBytes = 0;
   #readBytes = 0;
@@ -55,7 +55,7 @@ export class Client {
     this.#socket.pause();
   }
 
-  /** Requests that svc has taken off the client's hands, or the system for it. */
+  /** The number of requests that svc, or the system for it, has taken from the client. */
   get sent(): number {
     return this.#ends.filter((end) => end <= this.#sentBytes).length;
   }
@@ -69,7 +69,7 @@ export class Client {
     return this.#isClosed;
   }
 
-  /** @returns whether the client stays: `leave` is to be called later */
+  /** @returns whether the client stays: then `leave` must be called later */
   async play(): Promise<boolean> {
     const { client, random } = this.pattern;
     await this.#send();
@@ -98,7 +98,7 @@ export class Client {
     }
   }
 
-  /** Looks at what was left unread, and closes. */
+  /** Reads the unread answers, and closes. */
   async leave(): Promise<void> {
     await this.#readUntil(this.#firm, leftBytesMax);
     this.#socket.destroy();
@@ -107,7 +107,7 @@ export class Client {
   async #send(): Promise<void> {
     const { requests, isCut, random } = this.pattern;
     const parts = requests.map((kind, index) => {
-      // Short ids, and yet no other request of this process has this one.
+      // Short ids, but unique among the requests of this process.
       const { bytes, mark } = kind.make(`${++made}-${index}`);
       this.#marks.push(mark);
       this.#ends.push((this.#ends.at(-1) ?? 0) + bytes.length);
@@ -123,7 +123,7 @@ export class Client {
     }
   }
 
-  /** Until so many answers, or bytes, have come, or svc has closed. */
+  /** Reads until so many answers, or bytes, have come, or svc has closed. */
   async #readUntil(answers: number, bytesMax = Infinity): Promise<void> {
     const isOver = (): boolean => {
       const enough = this.#reader.whole >= answers || this.#readBytes >= bytesMax;
@@ -160,7 +160,7 @@ export class Client {
   /** Each answer must be that of the request whose turn it is. */
   #judge(index: number, answer: Answer): void {
     const { requests } = this.pattern;
-    // What goes on behind a body that is longer than it says is a request, too, and a broken one.
+    // The bytes behind a too long body are a further request, and a broken one.
     if (index === requests.length && requests.at(-1)!.ends && this.#givesUp(answer)) return;
     assert.ok(index < requests.length, 'more answers came than requests went');
     if (index >= this.#firm) return;
@@ -181,7 +181,7 @@ export class Client {
   }
 
   /**
-   * Where svc cannot read what comes, it says so and closes, as node:http does: instead of the
+   * Where svc cannot read a request, it says so and closes, as node:http does, in place of the
    * answers that it has not begun yet.
    */
   #givesUp({ status, headers }: Answer): boolean {
@@ -191,7 +191,7 @@ export class Client {
   }
 
   #close(): void {
-    // What the client itself has destroyed is not closed by svc.
+    // A socket that the client itself destroyed was not closed by svc.
     if (!this.#socket.destroyed || this.#socket.errored !== null) this.#isClosed = true;
     if (!this.#socket.destroyed) this.#socket.destroy();
     this.#wake();
@@ -204,7 +204,7 @@ async function turns(count: number): Promise<void> {
   for (let left = Math.floor(count); left > 0; left--) await turn();
 }
 
-/** Asks for one of each kind on a connection of its own, while nothing else goes on. */
+/** Sends one request of each kind on a connection of its own, while nothing else goes on. */
 export async function learn(kind: Kind, port: number): Promise<Expected> {
   const socket = connect({ host: '127.0.0.1', port, localAddress: anotherHost() });
   const reader = new AnswerReader(() => kind.method);

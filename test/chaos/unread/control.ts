@@ -1,4 +1,4 @@
-/** A bare HTTP server, which nobody attacks: a probe to it shows what the machine itself takes. */
+/** A bare HTTP server without an attack: a probe to it shows the delay of the machine itself. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

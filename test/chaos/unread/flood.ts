@@ -1,4 +1,4 @@
-/** Many connections that send what costs svc work, as fast as svc takes it, and read nothing. */
+/** Many connections that send costly requests as fast as svc takes them, and read nothing. */
 import { connect, type Socket } from 'node:net';
 import { anotherHost } from '../../fake/many-hosts.ts';
 
@@ -7,7 +7,7 @@ export type Flood = {
   readonly connections: number;
   /** Of one connection. */
   readonly requests: number;
-  /** Another connection comes for each that is closed. */
+  /** A new connection replaces each closed one. */
   readonly again: boolean;
   readonly ms: number;
 };
@@ -19,10 +19,10 @@ export type Flooded = {
 
 const inOneWrite = 2_000;
 
-/** What a connection sends: `first` once, then `again` as often as it is to send requests. */
+/** The bytes of a connection: `first` once, then `again` up to its number of requests. */
 type Burst = { readonly first: string; readonly again: Buffer; readonly requests: number };
 
-/** 26 to 67 bytes each; the last is the dearest that anybody may ask for. */
+/** 26 to 67 bytes each; the last is the most costly one that anybody may send. */
 const requests = ['/ a', '/healthz a', '/healthz svc.home', '/api/v1/openapi.json 127.0.0.1'].map(
   (one) => {
     const [path, host] = one.split(' ');
@@ -35,10 +35,10 @@ const bursts: readonly Burst[] = [
   ...requests.map((request): Burst => {
     return { first: '', again: Buffer.from(request.repeat(inOneWrite)), requests: inOneWrite };
   }),
-  // As many as may be unanswered.
+  // The largest number of unanswered requests.
   { first: requests.at(-1)!.repeat(16), again: Buffer.alloc(0), requests: 0 },
   { first: post, again: Buffer.from('1\r\nx\r\n'.repeat(10_000)), requests: 0 },
-  // What cannot be read, behind an answer that does not end.
+  // Unreadable bytes behind an answer that does not end.
   { first: `${events}\0`, again: Buffer.alloc(65_536), requests: 0 },
 ];
 

@@ -1,4 +1,4 @@
-/** What one connection sends, in which pieces, and what it does with the answers. */
+/** The requests of one connection, their pieces, and the client's way with the answers. */
 import { seeded } from '../proof.ts';
 import { halfBody, longConversation, odd, type Kind, type ListenerName } from './requests.ts';
 
@@ -14,7 +14,7 @@ export type Pattern = {
   readonly requests: readonly Kind[];
   readonly client: (typeof clients)[number];
   readonly isCut: boolean;
-  /** For the rest of what the connection does at random. */
+  /** For all other random choices of the connection. */
   readonly random: () => number;
   readonly text: string;
 };
@@ -23,10 +23,10 @@ const depths = { from: 10, to: 1_000 };
 const bytesMax = 2 * 1_048_576;
 
 /**
- * The first two are those that are known to have ended the process. Each one after them has
- * another kind of request, and mixes others into one connection in two.
+ * Makes a pattern. The first two are known to have ended the process. Each later one has another
+ * kind of request, and about half of them mix in others.
  * @param kinds all but the odd ones
- * @param sizeOf how large an answer is
+ * @param sizeOf the size of an answer
  */
 export function patternOf(
   number: number,
@@ -65,18 +65,18 @@ function mainKind(number: number, seed: number, kinds: readonly Kind[]): Kind {
     .map((kind) => ({ kind, at: random() }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ kind }) => kind);
-  // Every other one goes to the webhook, which has fewer kinds.
+  // Every second one goes to the webhook, which has fewer kinds.
   const listener = number % 2 === 0 ? 'admin' : 'webhook';
   const those = order.filter((kind) => kind.listener === listener);
   return those[(number >> 1) % those.length]!;
 }
 
-/** Of one request: what svc reads of it, or the client of its answer. */
+/** The bytes of one request that svc reads, or those of its answer that the client reads. */
 function weightOf(kind: Kind, reads: boolean, sizeOf: (kind: Kind) => number): number {
   return Math.max(kind.make('').bytes.length, reads ? sizeOf(kind) : 0);
 }
 
-/** In the middle; a body that lies may swallow a head, and an answer to HEAD is not told apart. */
+/** In the middle. A wrong length may swallow a head, so no HEAD request may follow it. */
 function insert(requests: Kind[], one: Kind, random: () => number): void {
   const at = Math.floor(random() * requests.length);
   requests.splice(at, 0, one);
@@ -89,7 +89,7 @@ export function pick<T>(list: readonly T[], random: () => number): T {
   return list[Math.floor(random() * list.length)]!;
 }
 
-/** Cut at random places, one of them inside the empty line of a head. */
+/** Cuts at random places, one of them inside the empty line of a head. */
 export function piecesOf(bytes: Buffer, random: () => number): readonly Buffer[] {
   const anywhere = (): number => 1 + Math.floor(random() * (bytes.length - 1));
   const line = bytes.indexOf('\r\n\r\n', anywhere());

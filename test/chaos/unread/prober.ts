@@ -1,11 +1,11 @@
 /**
  * Asks both listeners of svc and the control for /healthz at the same moments, and does nothing
- * else. A probe that took long tells of svc only what the machine does not explain. So the prober
- * takes away from it
+ * else. A slow probe counts against svc only as far as the machine does not explain it. So the
+ * prober subtracts
  * - the time for which threads of svc were ready and got no processor,
  * - the time for which the host of this machine gave its processors to other machines, and
  * - the time by which the prober's own timers were late.
- * It judges no probe whose control was slow at that moment. Linux alone tells the first two, so on
+ * It judges no probe whose control was slow at that moment. Only Linux reports the first two, so on
  * other systems the prober judges nothing.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export type Target = {
 };
 export type Probed = {
   readonly probes: number;
-  /** Those that the machine lets us judge. */
+  /** The probes that the machine lets us judge. */
   readonly judged: number;
   readonly slowestMs: number;
   /** Of the judged probes: the longest time that the machine does not explain. */
@@ -39,7 +39,7 @@ export type ProberOrders = {
   readonly stop: () => Promise<Probed>;
 };
 
-/** A control that took longer says that the machine was busy elsewhere. */
+/** A slower control shows that the machine was busy elsewhere. */
 const controlMsMax = 100;
 const betweenMs = 10;
 const tickMs = 5;
@@ -52,7 +52,7 @@ const orders: ProberOrders = {
   start(target) {
     stopped = false;
     probing = probe(target, () => stopped);
-    // Whoever orders the stop is told of a failure.
+    // `stop` reports a failure.
     probing.catch(() => {});
   },
   async stop() {
@@ -75,7 +75,7 @@ async function probe(target: Target, isOver: (round: number) => boolean): Promis
       const held = heldBackMs(pid);
       const known = held !== null && heldBefore !== null;
       const lateMs = timers.lateMs - lateBefore;
-      // The wait of a thread that ended is gone from the sum.
+      // The sum has lost the wait of a thread that ended.
       const heldMs = known ? Math.max(0, held - heldBefore) : null;
       return { tookMs, machineMs: heldMs === null ? null : heldMs + lateMs };
     };
@@ -125,8 +125,8 @@ function askHealth(port: number): Promise<number> {
 }
 
 /**
- * For how long threads of a process were ready but had no processor, and the host took the
- * processors away; since their start, in all. null: this system does not tell.
+ * The time for which threads of a process were ready without a processor, or the host took the
+ * processors away; in all since their start. null: this system does not report it.
  */
 function heldBackMs(pid: number): number | null {
   const folder = `/proc/${pid}/task`;
@@ -148,7 +148,7 @@ function waitedMs(file: string): number {
   }
 }
 
-/** How late this process's timers were, in all. */
+/** The delay of this process's timers, in all. */
 class Timers {
   #lateMs = 0;
   #dueAt = 0;
@@ -158,7 +158,7 @@ class Timers {
     this.#next();
   }
 
-  /** With the one that is due just now: an answer may be read before it. */
+  /** Includes the timer that is due now: an answer may be read before it. */
   get lateMs(): number {
     // A timer of Node's may be a millisecond late by itself.
     return this.#lateMs + Math.max(0, performance.now() - this.#dueAt - 1);

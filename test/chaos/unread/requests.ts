@@ -1,6 +1,6 @@
 /**
  * Every request that a connection may pipeline: each route of the admin server by its own
- * description, with each bearer, and what a sender may say to the webhook.
+ * description, with each bearer, and the messages of a sender to the webhook.
  */
 import type { OpenApi, Operation } from '../../admin/open-api.ts';
 import { operationsOf } from '../../admin/open-api.ts';
@@ -13,21 +13,21 @@ export type Kind = {
   readonly name: string;
   readonly listener: ListenerName;
   readonly method: string;
-  /** Its answers have always the same body. */
+  /** Its answers always have the same body. */
   readonly isFixed: boolean;
-  /** svc may answer it in several ways, or not at all; and so whatever comes behind it. */
+  /** svc may answer it, and every request behind it, in several ways or not at all. */
   readonly ends: boolean;
-  /** Nothing may come behind it, and svc need not read what does. */
+  /** Nothing may come behind it, and svc need not read later bytes. */
   readonly closes: boolean;
-  /** @param name unique; the answer to a message holds the `mark` that has it */
+  /** @param name unique; the answer to a message holds its `mark` */
   make(name: string): { readonly bytes: Buffer; readonly mark: string };
 };
 type Bearer = 'no bearer' | 'a wrong bearer' | 'the bearer';
 const bearers = ['no bearer', 'a wrong bearer', 'the bearer'] as const;
 
 /**
- * With the bearer these could change the configuration, or the keychain of whoever runs the proof.
- * No other route stops or changes the service, given an id that nobody knows or an empty body.
+ * With the bearer these could change the configuration, or the keychain of the user who runs the
+ * proof. No other route stops or changes the service, given an unknown id or an empty body.
  */
 const neverWithBearer = /^(?:PUT|DELETE) \/api\/v1\/secrets\/|^PUT .*\/config$|\/restore$/;
 
@@ -97,7 +97,7 @@ function operationKinds({ path, method, requestBody }: Operation): readonly Kind
   return method === 'GET' ? [...kinds, kindOf({ listener, target, method: 'HEAD' })] : kinds;
 }
 
-/** @param idLength of its conversation @param textLength of what it says */
+/** @param idLength of its conversation @param textLength of its text */
 function message(name: string, idLength: number, textLength: number, more: Partial<Parts> = {}) {
   const make = (one: string): { bytes: Buffer; mark: string } => {
     const id = one.padEnd(idLength, 'c');
@@ -152,7 +152,7 @@ export const webhookKinds: readonly Kind[] = [
 ];
 
 const lie = { ends: true } as const;
-/** Bodies that are not as long as they say. */
+/** Bodies with a wrong length. */
 const lies: readonly Kind[] = [
   message('a longer body than it says', 1, 200, { ...lie, lines: ['content-length: 60'] }),
   message('a shorter body than it says', 1, 6, { ...lie, lines: ['content-length: 500'] }),
@@ -168,7 +168,7 @@ const lies: readonly Kind[] = [
   }),
 ];
 
-/** Requests that one puts into the middle of others. */
+/** Requests to insert among others. */
 export const odd: Readonly<Record<ListenerName, readonly Kind[]>> = {
   webhook: [...lies, closing('webhook')],
   admin: [
@@ -193,7 +193,7 @@ function closing(listener: ListenerName): Kind {
   return kindOf({ listener, target: '/healthz', lines, name, closes: true });
 }
 
-/** Nothing can come behind it. */
+/** No request can follow it. */
 export const halfBody: Readonly<Record<ListenerName, Kind>> = {
   webhook: halfOf('webhook', '/webhook'),
   admin: halfOf('admin', '/api/v1/config/validate'),

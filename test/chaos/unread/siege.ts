@@ -1,4 +1,4 @@
-/** One program under attack, the processes around it, and what they find. */
+/** One program under attack, the processes around it, and their findings. */
 import assert from 'node:assert/strict';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../../fake/receiver.ts';
@@ -19,8 +19,8 @@ import { adminToken, type ListenerName } from './requests.ts';
 import { patienceMs, until, untilAll } from '../../support/waiting.ts';
 
 /**
- * A probe may take so long, beside what the machine takes of it. On a machine whose bare server
- * takes more than 1.5 ms while all is calm, it may take 200 times that.
+ * The longest time of a probe, besides the machine's own delay. Where the bare server takes more
+ * than 1.5 ms while all is calm, a probe may take 200 times that.
  */
 const probeMsMax = 300;
 const probeOfCalmMax = 200;
@@ -88,7 +88,7 @@ export class Siege implements AsyncDisposable {
     const config = { ...webhookConfig({ ...where, ...urls }), ...storage };
     const document = { ...config, admin: { token_env: 'ADMIN_TOKEN' } };
     const file = await writeConfig(folder.path, document);
-    // The keychain of whoever runs the proof is not svc's to look into.
+    // svc must not read the keychain of the user who runs the proof.
     const noBus = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere', XDG_RUNTIME_DIR: folder.path };
     const variables = { ADMIN_TOKEN: adminToken, ...noBus };
     this.#program = this.#things.use(await serve(file, where.port, variables));
@@ -112,7 +112,7 @@ export class Siege implements AsyncDisposable {
     const calm = await this.#prober.order('probe', { ...this.#target, rounds: calmRounds });
     const played = await this.#probed(() => this.#attacker.order('play', order));
     const flooded = await this.#probed(() => this.#floods(rounds, floodMs));
-    // Those that read nothing are still there.
+    // The connections that read nothing are still there.
     await this.#goodMessage('beside');
     const total = await this.#attacker.order('leave');
     await this.#goodMessage('after');
@@ -139,7 +139,7 @@ export class Siege implements AsyncDisposable {
     };
   }
 
-  /** Each listener is flooded by those that stay, and by those that come again. */
+  /** Floods each listener, with connections that stay and with new ones for closed ones. */
   async #floods(rounds: number, ms: number) {
     const sum = { connections: 0, requests: 0, closed: 0 };
     for (let round = 0; round < rounds; round++) {
@@ -161,7 +161,7 @@ export class Siege implements AsyncDisposable {
     return { value, probed: await this.#orEnd(this.#prober.order('stop')) };
   }
 
-  /** Nobody waits for a program that has ended. */
+  /** Fails when the program has ended, instead of a wait for it. */
   #orEnd<T>(act: Promise<T>): Promise<T> {
     const ended = this.#program.ended.then((code) => {
       throw new Error(`svc ended with ${code}`);
@@ -169,7 +169,7 @@ export class Siege implements AsyncDisposable {
     return Promise.race([act, ended]);
   }
 
-  /** A sender's message is taken, and its reply comes. */
+  /** Asserts that a sender's message is accepted, and that its reply comes. */
   async #goodMessage(when: string): Promise<void> {
     const id = `a good one ${when}`;
     const body = { sender_id: 'good', conversation_id: id, text: 'hello' };
@@ -194,8 +194,8 @@ export class Siege implements AsyncDisposable {
   }
 
   /**
-   * The sockets of the attack go, in the end. Memory is a figure and no bound: an idle process
-   * keeps what its heap has grown to.
+   * Waits until the sockets of the attack are gone. Memory is a figure without a bound: an idle
+   * process keeps the size of its heap.
    */
   async #settled(connections: number) {
     let held = await this.#held();
@@ -222,7 +222,7 @@ export class Siege implements AsyncDisposable {
     return code === 'SIGKILL' ? null : code;
   }
 
-  /** Who finds no answer may only have noticed that svc ended. */
+  /** Replaces the error of a missing answer by the end of svc, if that is its cause. */
   async #blamed(error: Error): Promise<string> {
     const answer = await ask({ port: this.#ports.webhook, path: '/healthz' });
     const code = answer === null ? await this.#endedSoon() : null;
