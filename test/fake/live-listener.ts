@@ -1,4 +1,4 @@
-/** A connection to the stream of live frames, read by hand. */
+/** A connection to the stream of live events, parsed by hand. */
 import { connect } from 'node:net';
 import type { Dropped, LiveEvent } from '../../src/domain/live-event.ts';
 
@@ -17,7 +17,7 @@ export async function listen(port: number, ...lines: string[]) {
   return { socket, closed, told: heard.told, blocks: heard.blocks, until: heard.until };
 }
 
-/** The blocks that came. Chunk sizes stand between blocks, since a chunk is some whole blocks. */
+/** The blocks received. Chunk sizes come between blocks, since a chunk holds whole blocks. */
 class Heard {
   readonly blocks: string[] = [];
   readonly told: Told[] = [];
@@ -39,7 +39,7 @@ class Heard {
     }
   }
 
-  /** The bytes of the last block are no whole block. */
+  /** Drops an incomplete block, and adds the block `closed`. */
   end(): void {
     this.#rest = '';
     this.take('closed\n\n');

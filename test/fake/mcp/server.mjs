@@ -1,7 +1,7 @@
 /**
  * An MCP server of our own over stdin and stdout: honest, or hostile in the one way that its first
- * argument names. Plain JavaScript without a package, as a stranger's program might be. It exits in
- * the middle of what it does, where a server crashes.
+ * argument names. Plain JavaScript without a package, as a stranger's program might be. Where a
+ * server crashes, it exits in the middle of its work.
  */
 // oxlint-disable typescript/consistent-return -- each branch says what it says, and is done
 import { appendFileSync, existsSync } from 'node:fs';
@@ -182,7 +182,7 @@ function take(line) {
   if (id !== undefined) say({ id, error: { code: -32601, message: 'no such method' } });
 }
 
-/** Between two looks whether a test has changed what there is. */
+/** The interval at which it checks whether a test has changed its tools. */
 const lookMs = 20;
 
 told(`started ${process.pid}`);
