@@ -1,4 +1,4 @@
-/** Pages, conversations and texts, as every reader tells them. */
+/** Pages, conversations and texts, as every backend reads them. */
 import assert from 'node:assert/strict';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, ModelName } from '../../src/domain/ids.ts';

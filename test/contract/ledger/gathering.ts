@@ -25,11 +25,11 @@ import {
   type LedgerCase,
 } from './kit.ts';
 
-/** As long as there is: nothing comes too late by itself, and a case lets the time go by. */
+/** Long, so that nothing is late by itself: a case moves the time. */
 const ms = 10_000;
 const album: Gather = { kind: 'album', key: 'a', ms };
 const burst: Gather = { kind: 'burst', ms };
-/** At that second by a platform's clock that counts so. */
+/** A message of that second, by a platform whose clock counts seconds. */
 const saidAt = (second: number): Gather => {
   return {
     kind: 'burst',
@@ -37,13 +37,13 @@ const saidAt = (second: number): Gather => {
     saidAt: { at: 1_700_000_000_000 + second * 1_000, stepMs: 1_000 },
   };
 };
-/** Nothing more comes by then. */
+/** The merging ends before another part comes. */
 const brief: Gather = { kind: 'burst', ms: 1 };
 const fault = failure('fault', { detail: 'thrown' });
 const ann = { channel: hook, conversation: said('ann', '').conversation } satisfies ConversationKey;
 const ofAnn: Whose = { kind: 'conversation', ...ann };
 
-/** A piece points at a message of its own. */
+/** A part that answers a message of its own. */
 function piece(text: string, gather: Gather, more: Partial<Inbound> = {}): Inbound {
   return said('ann', text, { gather, address: { channel: hook, target: `at ${text}` }, ...more });
 }
@@ -52,7 +52,7 @@ function picture(reference: string): Media {
   return { type: 'image/jpeg', reference };
 }
 
-/** The one that can be claimed, in its time. */
+/** The merged message that can be claimed, once its time is over. */
 async function whole(it: ClockedBench): Promise<InClaim> {
   it.pass(ms + 1);
   const claims: InClaim[] = [];
@@ -64,14 +64,14 @@ async function whole(it: ClockedBench): Promise<InClaim> {
   return claims[0]!;
 }
 
-/** Each is accepted by itself. */
+/** Accepts each part alone. */
 async function acceptEach(it: HasLedger, ...pieces: readonly Inbound[]): Promise<string[]> {
   const ids: string[] = [];
   for (const one of pieces) ids.push((await accept(it, one))[0]!.id);
   return ids;
 }
 
-/** Pieces are rows until they are handed out; then they are one message, and end as one. */
+/** Parts are rows until their claim. Then they are one message, and end as one. */
 export const gatheringCases: readonly LedgerCase[] = [
   promise('an album is one message, answered at its first piece', async (it) => {
     const context = { forwardedFrom: 'Bob' };
@@ -209,7 +209,7 @@ export const gatheringCases: readonly LedgerCase[] = [
   promise('held by an operator, its pieces are messages to be answered by hand', async (it) => {
     const ids = await acceptEach(it, piece('one', burst), piece('two', burst));
     await it.ledger.byHand.hold(ann);
-    // Its time is over when that of this one is.
+    // Its time ends with the time of this message.
     await accept(it, said('bob', 'hello', { gather: burst }));
     assert.equal((await whole(it)).message.text, 'hello');
     const waiting = await it.ledger.byHand.waiting(ann);
@@ -271,7 +271,7 @@ export const gatheringCases: readonly LedgerCase[] = [
   durably('what a start finds and waits for holds nobody up', async (it) => {
     await accept(it, piece('one', burst), said('bob', 'hello'));
     await it.reopen();
-    // What the start itself has rung is over.
+    // The wakes of the start are over.
     await new Promise(setImmediate);
     const texts: string[] = [];
     const stop = it.ledger.onReady(() => {
