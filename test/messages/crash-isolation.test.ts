@@ -1,4 +1,4 @@
-/** The message that ends the process is found, and nobody else pays for it. */
+/** Crash isolation finds the message that ends the process, and spares all others. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -22,7 +22,7 @@ import {
 } from '../contract/ledger/kit.ts';
 import { patienceMs } from '../support/waiting.ts';
 
-/** ann, bob and cid were being worked on at two unclean ends. */
+/** Messages of ann, bob and cid were in work at two unclean ends. */
 async function threeSuspects(crashes: Crashes): Promise<Bench> {
   const first = await crashes.open();
   await accept(first, said('ann', 'a'), said('bob', 'b'), said('cid', 'c'), said('ann', 'later'));
@@ -105,7 +105,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
       const claim = await oneIn(it);
       assert.equal(claim.message.text, 'a');
       await it.ledger.release(claim);
-      // Nothing but a commit after it proves that it is on the disk.
+      // Only a later commit proves that it is on the disk.
       await accept(it, said('eve', `${times}`));
       it = await crashes.crash();
     }
