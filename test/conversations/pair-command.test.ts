@@ -1,4 +1,4 @@
-/** `svc pair`: of a stopped service, and through a running one. */
+/** `svc pair`: on a stopped service, and through a running one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pairings } from '../../src/pipeline/pairing/pairing.ts';

@@ -32,7 +32,7 @@ postgresTest('who was let in is told once, whichever instance tells it', async (
     }),
   );
   assert.equal(ids.size, 1);
-  // Whose conversation it is works on it.
+  // The owner of the conversation works on it.
   const claims: InClaim[] = [];
   await until('it can be claimed', async () => {
     for (const { ledger } of both) claims.push(...(await ledger.claim('in', channel, 1)));
