@@ -65,7 +65,7 @@ function layCheckout(folder: string): void {
 function preload(version: string, platform: string = process.platform): string {
   const versions = JSON.stringify({ ...process.versions, node: version });
   return `
-    // A bundled Node keeps its own version.
+    // A Node that comes along is what it is.
     if (process.env.SVC_LAUNCHED === undefined) {
       Object.defineProperty(process, 'version', { value: 'v${version}' });
       Object.defineProperty(process, 'versions', { value: ${versions} });
