@@ -89,13 +89,13 @@ async function start(storage: 'memory' | 'sqlite') {
   const connections = new Agent({ keepAlive: true });
   stack.defer(() => connections.destroy());
   const ask = (what: Asked): Promise<Reply> => send(connections, adminPort, what);
-  await untilBuried(ask);
+  await untilDeadLetter(ask);
   const { body } = await ask({ method: 'GET', target: '/api/v1/openapi.json' });
   const api = JSON.parse(body) as OpenApi;
   return { ask, api, program, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-async function untilBuried(ask: (what: Asked) => Promise<Reply>): Promise<void> {
+async function untilDeadLetter(ask: (what: Asked) => Promise<Reply>): Promise<void> {
   await until('a dead letter', async () => {
     const { body } = await ask({ method: 'GET', target: '/api/v1/dead-letters/reasons' });
     return body.includes('"gone"');

@@ -81,7 +81,6 @@ async function stage(hooks: Hooks, storage: object = { storage: { path: 'svc.db'
     people: { ann: annChat, bob: bobChat, eve: eveChat },
     bob: bob!,
     eve: eve!,
-    /** In this process. */
     startHere: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
     /** In a separate process, which a test can kill. */
     start: () => spawnOn(file, telegram),

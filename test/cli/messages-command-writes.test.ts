@@ -104,7 +104,7 @@ test('all that wait are tried now by the svc that runs', async (t) => {
     '0 replies are tried now\n',
   );
   let out = '';
-  for (let looks = 0; on.receiver.received.length < 4 && looks < 500; looks++) {
+  for (let checks = 0; on.receiver.received.length < 4 && checks < 500; checks++) {
     out += (await on.svc('deliveries try --all --channel webhook')).out;
   }
   assert.match(out, /(2 replies are|1 reply is) tried now/);

@@ -23,7 +23,6 @@ export type Told = {
     readonly readable?: boolean;
     readonly why?: string | null;
     readonly rows?: readonly ConfigRow[];
-    /** Of the status. */
     readonly models?: readonly { readonly model: string; readonly answers: number }[];
   };
 };

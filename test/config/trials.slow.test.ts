@@ -41,9 +41,9 @@ test('a trial shows what every model said, and why one of them is the reply', as
   );
 
   const asked = started.hosted.calls.length;
-  const stamped = resultOf(await started.tryIt(open, { sensitivity: 'private' }));
+  const labelled = resultOf(await started.tryIt(open, { sensitivity: 'private' }));
   assert.deepEqual(
-    stamped.answers.map(({ kind, reason }) => [kind, reason]),
+    labelled.answers.map(({ kind, reason }) => [kind, reason]),
     [
       ['answer', null],
       ['dropped', 'what is asked is private, and this model is declared cloud'],

@@ -128,8 +128,8 @@ export const pageReads: readonly ReaderCase[] = [
       const { channel, conversation } = claim.message;
       await it.ledger.forget({ kind: 'conversation', channel, conversation });
       assert.equal(await it.reader.storyText(id), null);
-      const [stamped] = await accept(it, said('eve', 'x', { sensitivity: 'private' }));
-      const text = await it.reader.storyText(stamped!.id);
+      const [labelled] = await accept(it, said('eve', 'x', { sensitivity: 'private' }));
+      const text = await it.reader.storyText(labelled!.id);
       assert.equal(text?.sensitivity ?? null, durable ? 'private' : null);
     },
   ],

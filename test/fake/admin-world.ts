@@ -30,7 +30,6 @@ import { fakeLooks } from './admin-models.ts';
 import { fakeTrials } from './admin-trials.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
-/** The revision of the current configuration. */
 export const revision = 'r-0001';
 export const secretName = 'WEBHOOK_SECRET_NAME';
 export const senderId = ids.sender;

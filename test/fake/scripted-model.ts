@@ -35,7 +35,6 @@ export class ScriptedModel implements Model {
     this.locality = locality;
   }
 
-  /** The newest question. */
   get last(): Question {
     return this.questions.at(-1)!;
   }

@@ -18,7 +18,6 @@ export type TestApi = AsyncDisposable & {
   /** The private chat of `say`. */
   readonly chatId: number;
   readonly replies: () => readonly TestApiReply[];
-  /** The person writes to the bot. */
   readonly say: (text: string) => Promise<void>;
   /** Waits until the bot has sent n messages. */
   readonly waitForReplies: (n: number) => Promise<readonly TestApiReply[]>;

@@ -10,9 +10,9 @@ export const patienceMs = 60_000;
 
 /** Between two checks, after the first ones. */
 const betweenMs = { least: 5, most: 25 };
-const quickLooks = 50;
+const quickChecks = 50;
 /** A check that takes longer is not repeated at once. */
-const quickLookMs = 1;
+const quickCheckMs = 1;
 
 /**
  * Repeats a check until it succeeds.
@@ -23,15 +23,15 @@ export async function until(what: string, look: () => boolean | Promise<boolean>
 export async function until<T>(what: string, look: () => T | null | Promise<T | null>): Promise<T>;
 export async function until(what: string, look: () => unknown): Promise<unknown> {
   const startedAt = performance.now();
-  for (let looks = 1; ; looks++) {
+  for (let checks = 1; ; checks++) {
     const lookedAt = performance.now();
     const seen = await look();
     if (seen !== null && seen !== false) return seen;
     const [waitedMs, tookMs] = [performance.now() - startedAt, performance.now() - lookedAt];
     // Checks count, too: a process that was halted meanwhile has a backlog to work off first.
-    const isOver = waitedMs > patienceMs && looks > 2 * quickLooks;
+    const isOver = waitedMs > patienceMs && checks > 2 * quickChecks;
     assert.ok(!isOver, inVain(what));
-    if (looks < quickLooks && tookMs < quickLookMs) await turn();
+    if (checks < quickChecks && tookMs < quickCheckMs) await turn();
     else await pause(pauseMs(waitedMs, tookMs));
   }
 }

@@ -71,7 +71,6 @@ export async function openTelegram(script: Script, stage: Stage = {}) {
     /** Ann, and her chat with the bot. */
     user,
     ann: telegram.privateChat(user),
-    /** In this process. */
     start: (env: Surroundings['env'] = {}) =>
       startServe(file, { TELEGRAM_TOKEN: telegram.token, ...env }),
     /** In a separate process, which a test can kill. */

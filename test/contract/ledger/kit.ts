@@ -234,13 +234,13 @@ export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 }
 
-const betweenLooksMs = 2;
+const betweenChecksMs = 2;
 
 /** Waits until the condition holds. */
 export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; !(await is()); looks++) {
     if (looks > patience.looks) assert.fail(`in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, betweenLooksMs));
+    await new Promise((resolve) => setTimeout(resolve, betweenChecksMs));
   }
 }
 

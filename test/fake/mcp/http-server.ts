@@ -57,7 +57,7 @@ export type FakeHttpMcp = AsyncDisposable & {
 const dripMs = 20;
 
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown> };
-type Told = Message & { error?: { code: number } };
+type ClientAnswer = Message & { error?: { code: number } };
 
 export const echo = {
   name: 'echo',
@@ -132,7 +132,7 @@ class Fake {
   open = 0;
   readonly #mode: HttpMode;
   readonly #elsewhere: string;
-  readonly #answers = new Map<string, (told: Told) => void>();
+  readonly #answers = new Map<string, (told: ClientAnswer) => void>();
   #begun = 0;
 
   constructor(mode: HttpMode, elsewhere: string) {
@@ -143,7 +143,7 @@ class Fake {
   async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const part of request.setEncoding('utf8')) text += String(part);
-    const message = (text === '' ? {} : JSON.parse(text)) as Told;
+    const message = (text === '' ? {} : JSON.parse(text)) as ClientAnswer;
     this.asked.push(`${request.method} ${message.method ?? ''}`.trim());
     this.bearers.add(request.headers.authorization ?? '');
     if (request.method !== 'POST') return void response.writeHead(405).end();
@@ -239,7 +239,7 @@ class Fake {
   }
 }
 
-type Answers = Map<string, (told: Told) => void>;
+type Answers = Map<string, (told: ClientAnswer) => void>;
 
 const note = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: {} });
 
@@ -249,7 +249,7 @@ const hostile = {
   async asks(response: ServerResponse, whole: string, answers: Answers) {
     response.writeHead(200, events);
     const told = questions.map(async (method, n) => {
-      const { promise, resolve } = Promise.withResolvers<Told>();
+      const { promise, resolve } = Promise.withResolvers<ClientAnswer>();
       answers.set(`ask-${n}`, resolve);
       const asked = { jsonrpc: '2.0', id: `ask-${n}`, method, params: { message: 'Your name?' } };
       response.write(`event: message\ndata: ${JSON.stringify(asked)}\n\n`);

@@ -166,7 +166,7 @@ function take(line) {
     if (mode === 'silent_list') return;
     if (mode === 'null_list') return answer(id, null);
     const { cursor } = params ?? {};
-    // An empty cursor is one (fastmcp#5025), or stands for none and is refused (go-mcp#170).
+    // An empty cursor is a cursor (fastmcp#5025), or means none and is refused (go-mcp#170).
     if (mode === 'empty_cursor' && cursor === undefined) {
       return answer(id, { tools: [], nextCursor: '' });
     }

@@ -105,7 +105,7 @@ export class PostgresServer implements AsyncDisposable {
   /** Starts it after a stop or a kill, and waits until it answers. */
   async restart(): Promise<void> {
     const log = join(this.folder, 'log');
-    // It outlives who started it, until the process that it is for is gone.
+    // It outlives its starter, until the end of the process to which it belongs.
     const child = spawn(
       'sh',
       [

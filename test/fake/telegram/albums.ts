@@ -8,7 +8,7 @@ import type { Chat, Message } from './wire.ts';
 
 let albums = 0;
 
-/** An album whose pieces arrive one by one. */
+/** An album whose parts arrive one by one. */
 export class Album {
   readonly #telegram: FakeTelegram;
   readonly #chat: Chat;
