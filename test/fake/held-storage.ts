@@ -43,7 +43,7 @@ export class HeldStorage extends MemoryStorage {
     this.refuse();
   }
 
-  /** The storage's report to the ledger. */
+  /** The ledger's receiver of the storage's reports. */
   get told(): StorageReport {
     return this.#told!;
   }

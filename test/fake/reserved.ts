@@ -1,4 +1,4 @@
 import type { ReservedPlaces } from '../../src/brains/tools/caged-request.ts';
 
-/** No place holds anything of svc's own. */
+/** No place is svc's own. */
 export const noReserved: ReservedPlaces = { holds: async () => false };

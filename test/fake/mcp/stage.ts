@@ -79,7 +79,7 @@ export class McpStage {
     return this.standing().tools.find((one) => one.tool === tool)!.state;
   }
 
-  /** Waits until the server is up and its tools are announced. */
+  /** Waits until its tools are announced. */
   async up(): Promise<void> {
     await until('its tools are announced', async () => this.announced().length > 0);
   }

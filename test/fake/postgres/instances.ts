@@ -22,7 +22,7 @@ import { Way } from './way.ts';
 
 /** Of these only the heartbeats use the machine's clock. */
 export const shortTimes: PeersTimes = { heartbeatMs: 20, deadMs: 2_000, holdMs: 1_000 };
-/** Less than a third of the time after which an instance is dead or loses a lease. */
+/** Less than a third of `deadMs`, and less than `holdMs`. */
 const stepMs = 500;
 
 /** Its batches go with heartbeats alone. */

@@ -104,7 +104,7 @@ export class TestStores extends TestDatabase {
     });
   }
 
-  /** From now on each claim of a queue waits halfway. @returns a function that releases them */
+  /** Makes each claim of a queue wait in its transaction. @returns a function that releases them */
   async holdUpTakes(): Promise<() => Promise<void>> {
     const client = await this.another();
     await client.query(`
