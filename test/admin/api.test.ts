@@ -12,7 +12,7 @@ const token = 'an-administrator-token-of-the-tests';
 const conversation = 'order/7 ü';
 const said = 'where is order seven';
 
-/** A program that has answered one message, whose reply its receiver did not want. */
+/** A program that has answered one message, whose reply its receiver rejected. */
 async function start(more: Record<string, unknown>, env: Record<string, string>) {
   const folder = await scratch();
   const model = await startFakeOllama();
@@ -34,7 +34,7 @@ async function start(more: Record<string, unknown>, env: Record<string, string>)
   return {
     program,
     id: String(accepted.body['message_id']),
-    /** Asks as the operator, or with that bearer, and holds the answer to its description. */
+    /** Asks as the operator, or with that bearer, and checks the answer against its description. */
     ask: async (method: string, path: string, values: readonly string[] = [], bearer = token) => {
       const rest = [...values];
       const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(rest.shift()!));
@@ -57,7 +57,7 @@ async function start(more: Record<string, unknown>, env: Record<string, string>)
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** The one dead letter, once it is there. */
+/** The one dead letter, once it exists. */
 async function letterOf({ ask }: Started): Promise<string> {
   return until('a dead letter', async () => {
     const { body } = await ask('GET', '/api/v1/dead-letters', [], '');

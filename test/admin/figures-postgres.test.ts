@@ -1,4 +1,4 @@
-/** Figures of two instances on one database: whichever is asked tells of both. */
+/** Figures of two instances on one database: each instance reports both. */
 import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { FiguresView, type FiguresSummary } from '../../src/admin/figures.ts';
@@ -35,7 +35,7 @@ async function begin(url: string) {
   const now = (): number => at;
   const counts = new FigureCounts(now);
   const end = keepFigures({ counts, ledger, now, over: over.signal });
-  /** Each asks anew: what is at hand for seconds is no matter here. */
+  /** Each asks anew, past the cache of some seconds. */
   const told = (span: FiguresSummary['span']): Promise<FiguresSummary> =>
     new FiguresView({ reader, figures: counts, gauges: () => ledger.gauges(), now }).summary(span);
   return {

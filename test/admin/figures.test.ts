@@ -1,4 +1,4 @@
-/** Figures of the real program: what it counted, before and after it was started anew. */
+/** Figures of the real program: its counts before and after a restart. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { patienceMs, until } from '../support/waiting.ts';
 
 const model = 'local_runtime/llama3.2';
 
-/** A program with that storage, and whoever it talks to. */
+/** A program with that storage, its model and its receiver. */
 async function stage(storage: (folder: string) => object | null) {
   const own = new AsyncDisposableStack();
   const { path } = own.use(await scratch());
@@ -42,7 +42,7 @@ async function stage(storage: (folder: string) => object | null) {
 
 const total = (counts: readonly number[]): number => counts.reduce((sum, one) => sum + one, 0);
 
-/** What one hour tells of messages, answers, the model's calls and its tokens. */
+/** One hour's counts of messages, answers, the model's calls and its tokens. */
 function sums({ whole, models }: FiguresSummary): readonly number[] {
   const calls = models.filter((one) => one.model === model).map(({ answered }) => total(answered));
   const { accepted, answered, failed, inputTokens, outputTokens } = whole;

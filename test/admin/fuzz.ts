@@ -1,6 +1,6 @@
 /**
- * Requests at random for one operation of the API, made from nothing but its own description and
- * from what the service told of itself before.
+ * Random requests for one operation of the API, made only from its description and from the
+ * service's earlier answers.
  */
 import { array, boolean, constant, constantFrom, double, integer, jsonValue } from 'fast-check';
 import { oneof, record, string, tuple, type Arbitrary } from 'fast-check';
@@ -8,7 +8,7 @@ import type { OpenApi, Operation, Parameter, Schema } from './open-api.ts';
 
 export type Bearer = 'right' | 'wrong' | 'twice' | 'none';
 
-/** Whether it is as described; null: the description alone cannot say. */
+/** Whether the value matches its description; null: the description alone cannot say. */
 type Fits = boolean | null;
 
 export type Fuzzed = {
@@ -17,7 +17,7 @@ export type Fuzzed = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: FuzzedBody | null;
   readonly bearer: Bearer;
-  /** All values of the path and the query together. */
+  /** Whether all values of the path and the query match. */
   readonly fits: Fits;
 };
 
@@ -27,7 +27,7 @@ export type FuzzedBody = {
   readonly fits: Fits;
 };
 
-/** What the service told until now: texts by the name that they stood under. */
+/** Texts of the service's earlier answers, by field name. */
 export type Known = ReadonlyMap<string, ReadonlySet<string>>;
 
 const bearers = oneof(
@@ -48,7 +48,7 @@ export function requestsFor(api: OpenApi, operation: Operation, known: Known): A
   }));
 }
 
-/** A value as it is sent; null: left out. */
+/** An encoded value; null: left out. */
 type Given = { readonly value: string | null; readonly fits: Fits };
 
 function placed({ path, parameters }: Operation, given: readonly Given[]) {
@@ -85,7 +85,7 @@ function valuesFor(parameter: Parameter, known: Known): Arbitrary<Given> {
 
 const odd = ['.', '..', '\0', '__proto__', "' OR 1=1 --", '\u202E', '🦜', ' ', '+', '/?#', '*'];
 
-/** A text that nobody told may be refused for what it says. */
+/** The service may refuse the content of a text that it never sent itself. */
 function fitting(schema: Schema, told: readonly string[]): readonly Arbitrary<Given>[] {
   const { type, enum: words, minimum = 0, maximum = 2 ** 31, maxLength = 1_024 } = schema;
   if (words !== undefined) return [constantFrom(...words.map(String)).map(sent(true))];
@@ -119,7 +119,7 @@ function sent(fits: Fits): (text: string) => Given {
   return (text) => ({ value: encodeURIComponent(text), fits });
 }
 
-/** Of If-Match. What was asked at random before may have been told as a revision. */
+/** Values of If-Match. An earlier random text may look like a revision here. */
 function tagsFor(told: readonly string[]): Arbitrary<Given> {
   const revisions = told.filter((one) => /^[!#-~]+$/.test(one));
   const right = revisions.map((one) => `"${one}"`);
@@ -133,7 +133,7 @@ type Content = NonNullable<Operation['requestBody']>['content'][string];
 const json = 'application/json';
 const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** A schema that says nothing is of a body that is judged as a text: of a configuration. */
+/** A schema without a type belongs to a body whose text counts: a configuration. */
 function bodiesFor(api: OpenApi, { schema = {}, example }: Content, known: Known) {
   const isText = Object.keys(schema).length === 0;
   const documents = [...(known.get('text') ?? [])].filter((text) => text.startsWith('{'));

@@ -1,4 +1,4 @@
-/** The live events and the status of the running program, by other clients and by svc's own. */
+/** The live events and the status of the running program, for other clients and for svc's own. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -52,7 +52,7 @@ async function stage(t: TestContext, more: Record<string, unknown> = {}) {
 
 const kinds = liveEventSchema.oneOf.map(({ properties }) => properties.kind.enum[0]);
 
-/** All frames that a client of others hears, and one that waits for the next of a kind. */
+/** All events that another client receives, and a wait for the next of a kind. */
 async function hear(t: TestContext, origin: string) {
   const source = new EventSource(`${origin}/api/v1/events`);
   t.after(() => source.close());
@@ -197,11 +197,11 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   assert.match(alone.err(), /^No running svc answers/);
   await using first = await on.start();
   await using lines = on.svc('tail');
-  // One of them as a process of its own, which a signal ends.
+  // One of them is a separate process, which a signal ends.
   const words = ['tail', '--json', '--kind', 'message_accepted,turn_finished'];
   const json = runSvc(words, { cwd: on.folder });
   t.after(() => json.child.kill('SIGKILL'));
-  // They follow once they say something: which message is the first of it is not known.
+  // Their first output proves that they follow; it may be any message.
   const followed = (): boolean =>
     [lines, json].every((run) => run.out().includes('message_accepted'));
   let sent = 0;

@@ -1,4 +1,4 @@
-/** The admin API of two instances on one database: whichever is asked answers for both. */
+/** The admin API of two instances on one database: each instance answers for both. */
 import assert from 'node:assert/strict';
 import { openOneView } from '../../src/app/shared-view/one-view.ts';
 import { createSharedView } from '../../src/ledger/postgres/view/shared-view.ts';
@@ -76,7 +76,7 @@ async function start() {
   };
 }
 
-/** Waits until both instances know that of each other. */
+/** Waits until the condition holds for the status of both instances. */
 async function untilBoth(it: { one: One; other: One }, is: (status: Status) => boolean) {
   for (const instance of [it.one, it.other]) {
     await until('it is known there', async () => is(await instance.status()));

@@ -1,4 +1,4 @@
-/** Reads the API's own description: its operations, and whether an answer is as it says. */
+/** Reads the API's own description: its operations, and whether an answer matches it. */
 import assert from 'node:assert/strict';
 
 export type Schema = {
@@ -41,10 +41,9 @@ export function operationsOf({ paths }: OpenApi): readonly Operation[] {
   );
 }
 
-/** The status of an operation that did what it was asked. */
 /**
- * Whether the table takes that method at that path: where several places fit, one of them may. A
- * conversation may have the name of a move as its id.
+ * Whether the description has that method at that path. If several templates match, one with the
+ * method is enough, since a conversation's id may be the name of a move.
  */
 export function isTaken({ paths }: OpenApi, path: string, method: string): boolean {
   const segments = path.split('/');
@@ -55,9 +54,10 @@ export function isTaken({ paths }: OpenApi, path: string, method: string): boole
   });
 }
 
+/** The status of a successful operation. */
 export const doneOf = ({ responses }: Operation): number => ('204' in responses ? 204 : 200);
 
-/** The header lines and the body that the operation wants. @param revision for If-Match */
+/** The header lines and the body that the operation needs. @param revision for If-Match */
 export function requestOf(
   { parameters, requestBody }: Operation,
   revision: string,
@@ -71,7 +71,7 @@ export function requestOf(
   return { head: [...match, 'Content-Type: application/json', length], body };
 }
 
-/** The status and content type are described, and a JSON body has the described form. */
+/** Asserts that the status, the content type and the form of a JSON body match the description. */
 export function assertDescribed(
   api: OpenApi,
   { path, method, responses }: Operation,
@@ -96,7 +96,7 @@ export function assertDescribed(
   for (const value of values) assert.equal(faultOf(api, schema, JSON.parse(value), where), null);
 }
 
-/** Where and how a value is not as the schema says; null: it is. A property too many is a fault. */
+/** Where and how a value breaks the schema; null: it does not. An unknown property is a fault. */
 function faultOf(api: OpenApi, schema: Schema, value: unknown, where: string): string | null {
   if (schema.$ref !== undefined) {
     const named = api.components.schemas[schema.$ref.replace('#/components/schemas/', '')];

@@ -1,7 +1,7 @@
 /**
- * The running service, asked at random by nothing but its own description: whatever comes, each
- * answer is one that is described, a fault is never ours, and without the bearer nothing is told.
- * A failure prints the seed; `SEED=<n>` makes the same requests again.
+ * Random requests to the running service, made only from its own description. Each answer matches
+ * the description, none is a fault of ours, and without the bearer none discloses data. A failure
+ * prints the seed; `SEED=<n>` makes the same requests again.
  */
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
@@ -27,7 +27,7 @@ import { until } from '../support/waiting.ts';
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 console.log(`seed ${seed}`);
 
-/** How often each operation is asked at random. */
+/** The number of random requests for each operation. */
 const times = runs(8);
 const token = 'an-administrator-token-of-the-tests';
 const sender = 'ada@example';
@@ -48,8 +48,8 @@ type Reply = { readonly status: number; readonly headers: Headers; readonly body
 type Asked = Pick<Fuzzed, 'method' | 'target'> & Partial<Fuzzed>;
 
 /**
- * One that has answered a message with a tool, has buried the reply to another, and waits for a yes
- * to a call.
+ * A service that has answered a message with a tool, has dead-lettered the reply to another, and
+ * waits for approval of a call.
  */
 async function start(storage: 'memory' | 'sqlite') {
   const stack = new AsyncDisposableStack();
@@ -76,7 +76,7 @@ async function start(storage: 'memory' | 'sqlite') {
   const kept = storage === 'sqlite' ? { storage: { path: 'svc.db' }, session: {} } : {};
   const document = { ...config, ...kept, admin: { token_env: 'ADMIN_TOKEN' } };
   const file = await writeConfig(folder.path, document);
-  // The keychain of who runs the tests is no place for what comes at random.
+  // Random writes stay out of the keychain of the person who runs the tests.
   const noKeychain = {
     DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere',
     XDG_RUNTIME_DIR: folder.path,
@@ -89,20 +89,20 @@ async function start(storage: 'memory' | 'sqlite') {
   const connections = new Agent({ keepAlive: true });
   stack.defer(() => connections.destroy());
   const ask = (what: Asked): Promise<Reply> => send(connections, adminPort, what);
-  await untilBuried(ask);
+  await untilDeadLetter(ask);
   const { body } = await ask({ method: 'GET', target: '/api/v1/openapi.json' });
   const api = JSON.parse(body) as OpenApi;
   return { ask, api, program, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-async function untilBuried(ask: (what: Asked) => Promise<Reply>): Promise<void> {
+async function untilDeadLetter(ask: (what: Asked) => Promise<Reply>): Promise<void> {
   await until('a dead letter', async () => {
     const { body } = await ask({ method: 'GET', target: '/api/v1/dead-letters/reasons' });
     return body.includes('"gone"');
   });
 }
 
-/** What of a text a header can carry, byte by byte. */
+/** The bytes of a text that a header can carry. */
 function asSent(value: string): string {
   return Buffer.from(value)
     .toString('latin1')
@@ -115,7 +115,7 @@ function send(agent: Agent, port: number, asked: Asked): Promise<Reply> {
     Object.entries(asked.headers ?? {}).map(([name, value]) => [name, asSent(value)]),
   );
   const authorization = authorizations[bearer];
-  // Node's type knows of one such header only.
+  // Node's type knows only one such header.
   if (authorization !== undefined) Object.assign(headers, { authorization });
   if (body !== null) headers['content-length'] = body.bytes.length;
   if (body !== null && body.contentType !== null) headers['content-type'] = body.contentType;
@@ -140,7 +140,7 @@ function send(agent: Agent, port: number, asked: Asked): Promise<Reply> {
   });
 }
 
-/** Texts by the name that they stand under; a name that paths know is told under another, too. */
+/** Collects texts by field name; some also under the name that paths use. */
 function learn(known: Map<string, Set<string>>, value: unknown, key = ''): void {
   if (typeof value === 'string' && value !== '') {
     const name = { messageId: 'id', next: 'after', name: 'brain' }[key] ?? key;
@@ -148,13 +148,13 @@ function learn(known: Map<string, Set<string>>, value: unknown, key = ''): void 
   } else if (Array.isArray(value)) {
     for (const item of value) learn(known, item, key);
   } else if (typeof value === 'object' && value !== null) {
-    // What the audit tells of a request was made at random, too.
+    // The audit's targets hold earlier random requests.
     for (const [inner, one] of Object.entries(value))
       if (inner !== 'target') learn(known, one, inner);
   }
 }
 
-/** What it tells an operator of itself now. */
+/** The service's present answers to an operator. */
 async function knownOf({ ask, api }: Started): Promise<Map<string, Set<string>>> {
   const known = new Map([['sender', new Set([sender])]]);
   for (const { method, path, parameters } of operationsOf(api)) {
@@ -168,7 +168,7 @@ async function knownOf({ ask, api }: Started): Promise<Map<string, Set<string>>>
   return known;
 }
 
-/** By who may ask: `[]` is for everybody, `[{}, …]` for readers too. */
+/** By the operation's access: `[]` is for everybody, `[{}, …]` for readers too. */
 function judge(operation: Operation, { bearer, fits, body }: Fuzzed, { status }: Reply): void {
   const [openTo] = operation.security;
   const needsBearer = openTo !== undefined && Object.keys(openTo).length > 0;
@@ -182,13 +182,13 @@ function judge(operation: Operation, { bearer, fits, body }: Fuzzed, { status }:
 }
 
 const changing = ['GET', 'POST', 'PUT', 'DELETE'];
-/** Of a read, one request in twelve or more comes to what there is. */
+/** A read gets existing data in one request of twelve or more. */
 const searchMax = 1_000;
 
 async function fuzz(storage: 'memory' | 'sqlite'): Promise<void> {
   await using started = await start(storage);
   const { ask, api } = started;
-  // What deletes comes last, so that the others find something.
+  // Deletions come last, so that the others find data.
   const operations = operationsOf(api).toSorted(
     (a, b) => changing.indexOf(a.method) - changing.indexOf(b.method),
   );
@@ -220,10 +220,10 @@ async function fuzz(storage: 'memory' | 'sqlite'): Promise<void> {
 type Started = Awaited<ReturnType<typeof start>>;
 
 function assertWalled({ bearer, target }: Fuzzed, { status, headers, body }: Reply): void {
-  // Scripts and styles hold no data, and their names change with what is in them.
+  // Scripts and styles hold no data, and their names change with their content.
   const isKept = status === 200 && target.includes('/assets/');
   for (const [name, value] of Object.entries(securityHeaders)) {
-    // Nothing between here and the client may hold the events of a stream back.
+    // No proxy may hold back the events of a stream.
     const told = headers.get(name)?.replace(', no-transform', '');
     if (!(isKept && name === 'cache-control')) assert.equal(told, value, name);
   }

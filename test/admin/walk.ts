@@ -1,6 +1,6 @@
 /**
- * A walk over the admin server's own table of routes: what is put into it is asked by every test
- * here, and must be in the description.
+ * A walk over the admin server's own table of routes. Every test here asks each route in it, and
+ * the description must name it.
  */
 import assert from 'node:assert/strict';
 import type { Principal } from '../../src/admin/http/auth.ts';
@@ -16,7 +16,7 @@ export const right = `Authorization: Bearer ${adminToken}`;
 const guarded = [ids.conversation, encodeURIComponent(ids.conversation), said, answered];
 const outsiders: readonly string[] = [...guarded, ids.sender, adminToken];
 
-/** A route, and what the description says of it. */
+/** A route, and its description. */
 export type Stop = { readonly route: Route; readonly operation: Operation };
 
 export async function startWalk(options: Parameters<typeof openAdmin>[1] = { access: withToken }) {
@@ -43,20 +43,20 @@ function stopsOf(routes: readonly Route[], operations: readonly Operation[]): re
   });
 }
 
-/** Who needs no bearer, who may have one, who must. */
+/** The required principal: no bearer, an optional one, or one. */
 function describedFor({ security }: Operation): Principal {
   if (security.length === 0) return 'prober';
   return security.length === 2 ? 'reader' : 'operator';
 }
 
-/** Of a route that did what it was asked, and has nothing to tell, 204. */
+/** 200, or 204 for a route without content. */
 const statusOf = (route: Route, expected: number): number =>
   expected === 200 && route.contentType.length === 0 ? 204 : expected;
 
 /**
- * Asks every route, as it wants to be asked, with these header lines.
+ * Sends a valid request to every route, with these header lines.
  * @param expected the status, by the route: 200 stands for 204 as well
- * @param query what stands behind the path
+ * @param query follows the path
  */
 export async function walk(
   { admin, api, stops, world }: Walk,

@@ -130,7 +130,7 @@ for (const wire of wires) {
       await using scene = await stage(wire, { tools: ['calc'], max_iterations: 4 }, script);
       assert.match(await scene.say('go'), /^I did not come to the end of this/);
       assert.equal(scene.model.calls.length, 4);
-      // Some want the tools named as long as a result of one is there (Bedrock, LiteLLM).
+      // Some servers want the tools named as long as the request holds a result (Bedrock, LiteLLM).
       const last = bodyOf(scene.model.calls[3]!);
       const isHosted = wire.provider === 'hosted_runtime';
       assert.deepEqual(

@@ -1,4 +1,4 @@
-/** An agent's loop against a mock server that others wrote, on both wires. */
+/** An agent's loop against a mock server by others, on both wires. */
 import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

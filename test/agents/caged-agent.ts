@@ -1,4 +1,4 @@
-/** The running program with an agent whose model makes the calls that a test sends it as text. */
+/** The running program with an agent whose model makes the calls in a test's messages. */
 import { randomUUID } from 'node:crypto';
 import { asks, bodyOf, lastOf, stage, wires } from './stage.ts';
 import type { ModelCall, Step } from '../fake/model-server.ts';
@@ -8,12 +8,12 @@ export interface CagedAgent extends AsyncDisposable {
   /**
    * Sends a message for which the model makes that call; many at the same time.
    * @param message more fields of the message
-   * @returns what the model is told
+   * @returns the tool's result for the model
    */
   call(tool: string, args: unknown, message?: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
-/** First the call that the message is, then an answer. */
+/** First the call in the message, then an answer. */
 export function obey(call: ModelCall): Step {
   const { role, content } = lastOf(call);
   if (role !== 'user') return { answer: 'That was it.' };

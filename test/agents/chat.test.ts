@@ -1,4 +1,4 @@
-/** Agents at the terminal: `svc chat` and what `config check --preflight` asks for them. */
+/** Agents at the terminal: `svc chat`, and the requests of `config check --preflight` for them. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Whoever has the administrator's token alone gives no agent a folder that lies elsewhere. */
+/** The administrator's token alone gives an agent no folder that lies elsewhere. */
 import assert from 'node:assert/strict';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A page that a granted tool brought in has taken over the model: it asks for tools that are
- * unlisted, ungranted, denied or in rehearsal, by every way in which it can ask. None may run.
+ * A page from a granted tool has taken over the model. The model asks for tools that are unlisted,
+ * ungranted, denied or in a dry run, by every way in which it can ask. None may run.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -20,7 +20,7 @@ const agent = {
   max_iterations: 6,
 };
 
-/** What each would give, were it run. */
+/** The result of each, if it ran. */
 const forbidden = [
   // Longer than any run of digits in the marks of a turn, which are random.
   { name: 'calc', given: { expression: '777777*777777' }, gives: '604937061729' },
@@ -36,7 +36,7 @@ const written = ({ name, given }: Forbidden): string =>
   JSON.stringify({ tool: name, arguments: given });
 const over: Step = { answer: 'Over.' };
 
-/** What the model does after the page. `asked`: it comes to the dispatcher, which denies it. */
+/** The model's calls after the page. `asked`: the call reaches the dispatcher, which denies it. */
 const ways: Readonly<
   Record<string, { asked: boolean; steps: (one: Forbidden) => readonly Step[] }>
 > = {

@@ -1,4 +1,4 @@
-/** What a model that is taken over asks of `memory_note`, in the running program. */
+/** Calls of `memory_note` by a model that is taken over, in the running program. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyOf, lastOf, stage, wires, type Scene } from './stage.ts';
@@ -25,9 +25,9 @@ const call = (args: unknown): string => JSON.stringify({ tool: 'memory_note', ar
 const long = (part: string, n: number): string => part.repeat(n);
 const family = '👩‍👩‍👧';
 
-/** What is asked, and the note that is kept of it; null: none. */
+/** The arguments, and the note stored from them; null: none. */
 const attacks: readonly (readonly [what: string, args: unknown, kept: string | null])[] = [
-  // Too long, however it is counted.
+  // Too long by any count.
   ['one too many', { note: long('x', max + 1) }, null],
   ['just enough', { note: long('x', max) }, long('x', max)],
   ['code points, just enough', { note: long('😀', max) }, long('😀', max)],
@@ -40,7 +40,7 @@ const attacks: readonly (readonly [what: string, args: unknown, kept: string | n
   ['more than is looked into', { note: long('x', 70_000) }, null],
   ['white space in plenty round it', { note: `${long(' ', 500)}tea${long('\n', 500)}` }, 'tea'],
   ['invisible characters count', { note: long('\u200b', max + 1) }, null],
-  // Nothing in it.
+  // Empty.
   ['empty', { note: '' }, null],
   ['white space', { note: ' \t\n ' }, null],
   ['a mark of byte order', { note: '\ufeff' }, null],
@@ -98,7 +98,7 @@ test(`${attacks.length} notes that are asked for are kept as data, or not at all
     const list = kept === null ? 'There are no notes.' : `Notes:\n1. ${kept}`;
     assert.equal(await say(who, '/notes'), list, what);
     if (kept === null) continue;
-    // What was noted stands between marks, and nothing follows it.
+    // The note stands between marks, and nothing follows it.
     await say(who, call({}));
     const { messages } = bodyOf(on.model.calls.at(-1)!);
     const behind = messages.findLast(({ role }) => role === 'user')!.content;

@@ -1,4 +1,4 @@
-/** What an agent keeps and is told, in the running program. */
+/** An agent's notes and context, in the running program. */
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ const linesOf = ({ body }: ModelCall): readonly string[] =>
 
 const promptOf = (call: ModelCall): string => linesOf(call).join('\n');
 
-/** Notes what a message asks it to note; else it answers. */
+/** Stores the note that a message asks for; else answers. */
 const noting: Script = ({ body }) => {
   const last = (body as { messages: { role: string; content: string }[] }).messages.at(-1)!;
   const wanted = /^Note: (.*)$/m.exec(last.content)?.[1];

@@ -1,7 +1,7 @@
 /**
- * What a model might write, or a server might send it, to get out of the cage of a network tool.
- * `good` is the port of the listed server on 127.0.0.1, `canary` that of one which nobody listed,
- * on 127.0.0.1 and on ::1.
+ * Attacks of a model, or of a server on it, to escape the cage of a network tool. `good` is the
+ * port of the listed server on 127.0.0.1, `canary` that of an unlisted one, on 127.0.0.1 and on
+ * ::1.
  */
 export type Ports = { readonly good: number; readonly canary: number };
 export type Attack = readonly [address: (ports: Ports) => string, told: RegExp];

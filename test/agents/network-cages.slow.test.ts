@@ -1,7 +1,7 @@
 /**
  * Attacks on the cages of http_fetch and webhook_call, each as a model's call in the running
- * program. Servers that nobody listed stand by, the proxy settings of the environment point at
- * one of them, and at the end none of them has seen a connection.
+ * program. Unlisted servers stand by, and the environment's proxy settings point at one of them. At
+ * the end none of them has seen a connection.
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
@@ -58,7 +58,7 @@ async function startWorld(
   callSeconds = 60,
 ): Promise<World> {
   await using stack = new AsyncDisposableStack();
-  // At the listed one's port on ::1 is where a name leads to when it is asked for once more.
+  // A second look-up of a name leads to ::1, at the listed server's port.
   const [good, turned] = await startTwins({ '/': { body: 'the listed server' } });
   const [canary, six] = await startTwins();
   for (const one of [good, turned, canary, six]) stack.use(one);
@@ -79,7 +79,7 @@ async function startWorld(
       },
       {
         brain: { sensitivity },
-        // Where names lead, and the proxies of the environment, are those of a whole process.
+        // A name server and proxy variables belong to a whole process.
         serve,
         env: {
           NODE_OPTIONS: `--import=${ownNames}`,
@@ -103,7 +103,7 @@ async function startWorld(
   };
 }
 
-/** They are there, so that a connection would have been seen; and there was none. */
+/** Asserts that the servers are up, so that they would see a connection, and that none came. */
 async function assertUnseen({ canaries }: World): Promise<void> {
   for (const canary of canaries) {
     assert.deepEqual(canary.visits, []);
@@ -160,7 +160,7 @@ test('a private agent reaches nothing outside, though it is listed', async () =>
   await assertUnseen(world);
 });
 
-// Alone, so that the status comes in time though the end does not.
+// Alone, so that the status comes in time although the body never ends.
 test('an answer that does not come, or comes without an end, is given up', async () => {
   await using hurried = await startWorld('public', [], 10);
   const { agent, good } = hurried;

@@ -1,4 +1,4 @@
-/** What an agent keeps, as a person sees and deletes it at the terminal. */
+/** How a person sees and deletes an agent's notes at the terminal. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -30,7 +30,7 @@ async function stage(t: TestContext) {
   return { file, port, svc };
 }
 
-/** Two notes of a conversation, and one of a brain. */
+/** Stores two notes of a conversation, and one of a brain. */
 async function keepNotes(path: string): Promise<void> {
   const ledger = await openSqliteLedger({ path, ...systemClock, ids, retentionDays: 30 });
   if ('kind' in ledger) throw new Error(ledger.message);

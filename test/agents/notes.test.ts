@@ -1,4 +1,4 @@
-/** What an agent keeps outlives its session and its process, and a person sees it. */
+/** An agent's notes outlive its session and its process, and a person can see them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, bodyOf, inTurn } from './stage.ts';
@@ -23,7 +23,7 @@ test('notes are in every prompt, over /new and a restart, until they are cleared
   const file = await writeConfig(folder.path, document);
   const say = async (url: string, text: string, who = 'ada'): Promise<string> => {
     const { body } = await post(url, { sender_id: who, text });
-    // What was on its way when the program was killed comes once more.
+    // A reply on its way at the kill of the program comes once more.
     for (let count = 1; ; count++) {
       const reply = (await receiver.waitFor(count))[count - 1]!;
       if (reply.body['in_reply_to'] === body['message_id']) return String(reply.body['text']);

@@ -1,4 +1,4 @@
-/** Plays one agent's turns against answers that a test gives by hand. */
+/** Plays one agent's turns with answers from the test. */
 import { FakeBudgetGuard } from '../fake/purse.ts';
 import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createAgent } from '../../src/brains/agent/agent.ts';
@@ -22,18 +22,18 @@ import { createToolbox } from '../../src/brains/tools/governance.ts';
 import type { Tool } from '../../src/brains/tools/tool.ts';
 import { ScriptedModel, settled } from '../fake/scripted-model.ts';
 
-/** What the model says: text, calls with text beside them, a failure, or nothing for ever. */
+/** The model's answer: text, calls with text beside them, a failure, or nothing for ever. */
 export type Said =
   | string
   | { readonly calls: readonly ToolCall[]; readonly text?: string }
   | { readonly fails: FailureKind }
-  /** It says nothing; the test lets time pass meanwhile. */
+  /** The model does not answer; the test lets time pass meanwhile. */
   | { readonly meanwhile: () => void };
 
 export type Played = {
   readonly decision: Decision;
   readonly requests: readonly ModelRequest[];
-  /** The ids of the models that were asked, in order. */
+  /** The ids of the called models, in order. */
   readonly asked: readonly string[];
   readonly uses: readonly ToolUse[];
   readonly steps: readonly TraceStep[];
@@ -45,7 +45,7 @@ export type Setting = Partial<AgentOptions> & {
   readonly grants?: readonly GrantConfig[];
   /** Models behind the first one, by rank: `m`, and these. */
   readonly behind?: readonly { readonly id: string; readonly locality: 'local' | 'cloud' }[];
-  /** By which its deadlines go. */
+  /** The clock of its deadlines. */
   readonly clock?: Clock;
 };
 
@@ -63,7 +63,7 @@ export type Moment = {
   readonly followed?: Followed;
 };
 
-/** An agent whose model is scripted; what it learns about its model lasts over its turns. */
+/** An agent whose model is scripted; its knowledge of its model lasts over its turns. */
 export class Stage {
   readonly faults: unknown[] = [];
   readonly model = new ScriptedModel('m');
@@ -101,7 +101,7 @@ export class Stage {
     });
   }
 
-  /** One turn; the model says one after the other, and the last again and again. */
+  /** One turn. The model gives these answers in order, and repeats the last. */
   async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
     const {
@@ -184,7 +184,7 @@ export function brief({ decision }: Pick<Played, 'decision'>): string {
   return decision.kind === 'reply' ? decision.text : `(${decision.apology})`;
 }
 
-/** What the last request tells of calls and results. */
+/** The calls and results in the last request. */
 export function results({ requests }: Pick<Played, 'requests'>): readonly string[] {
   return requests.at(-1)!.lines.flatMap((line) => (line.role === 'result' ? [line.text] : []));
 }

@@ -1,13 +1,13 @@
-/** The running program with an agent whose model makes the call it is told, and says the result. */
+/** The running program with an agent whose model makes the call of a message. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asks, lastOf, stage, wires } from './stage.ts';
 import type { Step } from '../fake/model-server.ts';
 
 export type AgentProgram = AsyncDisposable & {
-  /** Sends a message in whose turn the model makes this call; resolves with what it was told. */
+  /** Sends a message in whose turn the model makes this call; resolves with the tool's result. */
   call(tool: string, args: unknown): Promise<string>;
-  /** All that was asked, answered, told, logged and stored until now, by where it was found. */
+  /** All requests, answers, output, logs and stored data until now, by their place. */
   everything(): Promise<Readonly<Record<string, string>>>;
 };
 
@@ -16,7 +16,7 @@ export async function startAgentProgram(agent: object): Promise<AgentProgram> {
   const calls: Step[] = [];
   const scene = await stage(wires[0]!, agent, (call) => {
     const { role, content } = lastOf(call);
-    // Behind the message may stand notes.
+    // Notes may follow the message.
     if (role === 'user') return calls[Number.parseInt(content)]!;
     const [, , told] = /^\[data (\S+)\] result of \w+\n([^]*)\n\[end \1\]$/.exec(content)!;
     return { answer: told! };

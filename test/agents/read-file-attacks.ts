@@ -1,25 +1,25 @@
-/** What a model may write to get out of the folder of read_file, and what it is told. */
+/** Attacks of a model to escape the folder of read_file, and the expected results. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 
-/** Stands in every file beyond the root, and in the environment; nobody may ever see it. */
+/** In every file outside the root, and in the environment; nobody may ever see it. */
 export const canary = 'the-canary-sings-only-outside';
-/** Stands in the files that may be read. */
+/** In the readable files. */
 export const bait = 'this stands inside the folder';
 
 export const bytesMax = 4_096;
 
 export type World = AsyncDisposable & {
-  /** The folder that may be read: what the configuration names is a link to it. */
+  /** The readable folder; the configuration names a link to it. */
   readonly root: string;
   readonly link: string;
   readonly outside: string;
 };
 
-/** @param base an empty folder; it is the caller's to remove */
+/** @param base an empty folder, which the caller removes */
 export async function buildWorld(base: string): Promise<World> {
   const at = (...parts: readonly string[]): string => join(base, ...parts);
   const [root, outside, link] = [at('root'), at('outside'), at('link-to-root')];
@@ -74,7 +74,7 @@ export async function buildWorld(base: string): Promise<World> {
   };
 }
 
-/** A pipe that nobody writes to, a socket, and a device where this user may make one. */
+/** A pipe without a writer, a socket, and a device where this user may make one. */
 async function specialFiles(root: string): Promise<Server> {
   execFileSync('mkfifo', [join(root, 'pipe')]);
   try {
@@ -101,13 +101,13 @@ const link = /leads over a link/;
 const folder = /That is a folder/;
 const special = /not an ordinary file/;
 const odd = /characters that no path has/;
-/** Half a character is made whole before a tool sees it. */
+/** Half a character becomes a whole one before a tool gets it. */
 const half = /characters that no path has|There is no such file/;
 const binary = /not UTF-8 text/;
 const inside = new RegExp(`^${bait}$`);
 const wrong = /The call was not run/;
 
-/** Each path, and what is told. */
+/** Each path, and the expected result. */
 function paths({ root, link: named, outside }: World): readonly (readonly [string, RegExp])[] {
   return [
     ['../outside/canary.txt', up],

@@ -1,4 +1,4 @@
-/** read_file against a process that swaps what it reads for links, all the while. */
+/** read_file against a process that constantly swaps its files for links. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const paths = ['file.txt', 'folder/file.txt', 'moving/file.txt'];
 
 type Reader = (path: string) => Promise<string>;
 
-/** What came out beyond the root, until `enough` says that it is enough. */
+/** Counts the reads, the results from inside, and the leaks, until `enough` returns true. */
 async function count(read: Reader, enough: (tally: Tally) => boolean): Promise<Tally> {
   const tally: Tally = { reads: 0, inside: 0, leaks: 0 };
   const go = async (): Promise<void> => {

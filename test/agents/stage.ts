@@ -20,7 +20,7 @@ type Body = {
   readonly tool_choice?: string;
 };
 
-/** What a model was asked, on either wire. */
+/** The request of a model, on either wire. */
 export const bodyOf = ({ body }: ModelCall): Body => body as Body;
 export const toolsOf = (call: ModelCall): readonly string[] =>
   (bodyOf(call).tools ?? []).map((one) => one.function.name);
@@ -29,10 +29,10 @@ export const lastOf = (call: ModelCall): Line => bodyOf(call).messages.at(-1)!;
 export type Scene = AsyncDisposable & {
   readonly model: FakeModel;
   readonly receiver: Receiver;
-  /** Where messages are sent to. */
+  /** The address for messages. */
   readonly url: string;
   readonly adminPort: number;
-  /** Where the program and its files are. */
+  /** The folder of the program and its files. */
   readonly folder: string;
   log(): string;
   metrics(): Promise<string>;
@@ -52,9 +52,8 @@ export const wires: readonly Wire[] = [
 
 /**
  * @param agent the block of the brain, with relative paths from the scene's folder
- * @param more `env` of the program beside its secrets; other fields of its brain; `storage` in
- *   the place of a file; `serve` for a
- *   process of its own
+ * @param more `env` of the program beside its secrets; other fields of its brain; `storage` in the
+ * place of a file; `serve` for a process of its own
  */
 export async function stage(
   wire: Wire,
@@ -98,13 +97,13 @@ export async function stage(
   };
 }
 
-/** One step after the other, from now on; the last again and again. */
+/** Takes these steps in order from now on, and repeats the last. */
 export function inTurn(...steps: readonly Step[]): Script {
   let at = 0;
   return () => steps[Math.min(at++, steps.length - 1)]!;
 }
 
-/** The model asks for this tool. */
+/** The model calls this tool. */
 export function asks(name: string, given: unknown, beside = ''): Step {
   return { answer: beside, calls: [{ name, arguments: given }] };
 }

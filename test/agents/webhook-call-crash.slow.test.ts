@@ -1,4 +1,4 @@
-/** The process dies while a call that changes something is under way: it is not made twice. */
+/** The process dies during a call that changes something: the call is not repeated. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, bodyOf, lastOf } from './stage.ts';
@@ -18,7 +18,7 @@ type Told = {
 type Place = AsyncDisposable & {
   readonly web: Web;
   readonly model: FakeModel;
-  /** In a process that can be killed. */
+  /** In a separate process, which a test can kill. */
   start(): ReturnType<typeof serve>;
   startHere(): ReturnType<typeof serveHere>;
   /** Resolves with the only reply. */
@@ -27,7 +27,7 @@ type Place = AsyncDisposable & {
   audit(): Promise<readonly (readonly [outcome: string, given: string])[]>;
 };
 
-/** What is needed to start the program, twice, with an agent that may call `web`. */
+/** The files to start the program, twice, with an agent that may call `web`. */
 async function place(show: Show, script: (call: ModelCall) => Step): Promise<Place> {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
@@ -116,7 +116,7 @@ test('killed after it was answered and before the turn was: it is not repeated',
   assert.equal(await it.reply(), 'That was it.');
   const last = it.model.calls.at(-1)!;
   const told = lastOf(last).content;
-  // The end of a call is written with the next group, which nothing waits for.
+  // The end of a call is written with the next group, and nobody waits for it.
   assert.match(told, /paid, number 17|had begun before the service was interrupted/);
   assert.equal(bodyOf(last).messages.filter(({ role }) => role === 'tool').length, 1);
   assert.equal(it.web.visits.length, 1);
@@ -127,7 +127,7 @@ const pays = ({ port }: Web, body: object): Step =>
   asks('webhook_call', { url: `http://127.0.0.1:${port}/pay`, body });
 const resultsIn = (call: ModelCall): number =>
   bodyOf(call).messages.filter(({ role }) => role === 'tool').length;
-/** The end is by leaving its scope where it is a stop: what is in hand is given up at once. */
+/** A stop ends it by leaving its scope, which abandons its open work at once. */
 const begin = async (it: Place, happened: Promise<void>, end: 'kill' | 'stop') => {
   await using program = await (end === 'kill' ? it.start() : it.startHere());
   assert.equal((await post(program.url, { sender_id: 'ada', text: 'pay' })).status, 200);

@@ -1,11 +1,11 @@
-/** A call that asks first, from the question to the turn that follows, on both forms here. */
+/** A call that needs approval, from the question to the turn that follows, on both backends. */
 import assert from 'node:assert/strict';
 import type { ConversationId } from '../../src/domain/ids.ts';
 import { hourMs, onEachBackend, pays, resultIn, type House } from './house.ts';
 import { fakeTool } from '../fake/tools.ts';
 import { until } from '../messages/messenger-house.ts';
 
-/** What a person who may decide is shown, with the code in it. */
+/** The code in an approver's message. */
 const codeIn = (text: string): string => /\/approve (\w{10})/.exec(text)![1]!;
 
 onEachBackend(
@@ -274,7 +274,7 @@ onEachBackend(
   },
 );
 
-/** A message of another conversation went all the way meanwhile. */
+/** Sends a message of another conversation, and waits for its reply. */
 async function messengerIsQuiet(house: House): Promise<void> {
   await house.say('somebody', 'hello');
 }

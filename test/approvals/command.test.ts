@@ -1,4 +1,4 @@
-/** What an operator does with calls that wait for a yes, with and without storage. */
+/** An operator's commands for calls that wait for approval, with and without storage. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, lastOf } from '../agents/stage.ts';
@@ -15,7 +15,7 @@ import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/
 
 const env = { TEST_ADMIN: adminToken };
 
-/** Wants to reckon what it is told to, and tells what came of it. */
+/** Wants to calculate the message, and reports the result. */
 const reckoner: Script = (call) => {
   const { content } = lastOf(call);
   const result = resultIn(content);
@@ -46,13 +46,13 @@ async function startStage(more: object) {
     svc,
     model,
     log: program.log,
-    /** @returns the text of the reply that comes next */
+    /** @returns the text of the next reply */
     async nextReply(): Promise<string> {
       replies++;
       return String((await receiver.waitFor(replies))[replies - 1]!.body['text']);
     },
     say: (text: string) => post(program.url, { sender_id: 'ada', text }),
-    /** The ids of those that wait, newest first. */
+    /** The ids of the waiting ones, newest first. */
     async waiting(): Promise<string[]> {
       const { out } = await svc('approvals', 'list', '--json');
       return (JSON.parse(out) as { rows: { id: string }[] }).rows.map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** How an approval ends where its turn goes wrong: nothing hangs, and nothing runs twice. */
+/** The end of an approval whose turn goes wrong: nothing hangs, and nothing runs twice. */
 import assert from 'node:assert/strict';
 import { hourMs, onEachBackend, payer, pays, resultIn } from './house.ts';
 import { fakeTool } from '../fake/tools.ts';
@@ -104,7 +104,7 @@ onEachBackend('a yes waits for a tool whose server is still starting', async ({ 
   isUp = true;
   await house.say('ada', 'pay');
   const { id } = await house.waiting();
-  // Who may decide is not asked any more once it is decided.
+  // Approvers get no question after the decision.
   await house.reply('boss', 1);
   isUp = false;
   await house.host.decide(id, 'approved');

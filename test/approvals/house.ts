@@ -1,4 +1,4 @@
-/** A Host with a messenger and an agent whose call of `webhook_call` asks first, on either form. */
+/** A runtime with a messenger, and an agent whose `webhook_call` needs approval. */
 import { test } from 'node:test';
 import { createAgent } from '../../src/brains/agent/agent.ts';
 import type { Brain } from '../../src/brains/brain.ts';
@@ -27,7 +27,7 @@ import { scratch } from '../support/program.ts';
 
 const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
 
-/** What the model says to a request. */
+/** The model's answer to a request. */
 type Script = (request: ModelRequest) => string | readonly ToolCall[];
 
 export type House = AsyncDisposable & {
@@ -39,15 +39,15 @@ export type House = AsyncDisposable & {
   /** Codes of warnings. */
   readonly warned: readonly string[];
   readonly meters: ReturnType<typeof createEvents>['meters'];
-  /** Says it, and resolves with the next reply in that conversation. */
+  /** Sends the text, and resolves with the next reply in that conversation. */
   say(sender: string, text: string): Promise<Reply>;
   /** Resolves with the n-th reply in that conversation, from 1. */
   reply(conversation: string, n: number): Promise<Reply>;
-  /** The only one that waits. */
+  /** The only waiting approval. */
   waiting(): Promise<Approval>;
-  /** The keeper looks now. */
+  /** Runs the janitor now. */
   look(): void;
-  /** Another configuration, in the place of the one in use. */
+  /** Replaces the running configuration. */
   apply(settings: Settings): Promise<void>;
 };
 
@@ -56,10 +56,10 @@ export type Settings = {
   readonly mode?: GrantConfig['mode'];
   readonly approvers?: readonly string[];
   readonly tools?: readonly FakeTool[];
-  /** Where a person is talked to alone; null: nowhere. Left out: the conversation of their id. */
+  /** A person's private conversation; null: none. Absent: the conversation of their id. */
   readonly direct?: ((user: string) => string | null) | undefined;
   readonly script?: Script;
-  /** What approvers are sent. */
+  /** The form of the messages to approvers. */
   readonly text?: 'full' | 'notice';
   readonly session?: SessionConfig;
   /** How its channel cuts a text. */
@@ -74,11 +74,11 @@ export function pays(given: unknown = payment): readonly ToolCall[] {
   return [{ id: `id-${ids++}`, name: 'webhook_call', arguments: given }];
 }
 
-/** What a call came to, as the model is told in a line; null: the line tells of none. */
+/** The result of a call in a line of the model's context; null: the line has none. */
 export const resultIn = (text: string): string | null =>
   /^\[data .*\n(.*)$/m.exec(text)?.[1] ?? null;
 
-/** Wants to pay when a person says so, and tells what it was told. */
+/** Wants to pay when a person says so, and reports the result. */
 export const payer: Script = ({ lines }) => {
   const last = lines.at(-1)!;
   const result = resultIn(last.text);

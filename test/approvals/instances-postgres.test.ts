@@ -1,4 +1,4 @@
-/** Two instances on one database: of all that decide one succeeds, and the call runs once. */
+/** Two instances on one database: of all decisions one succeeds, and the call runs once. */
 import assert from 'node:assert/strict';
 import { createIdSource } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
@@ -21,7 +21,7 @@ async function begin(url: string, clock: { now: number }): Promise<House> {
   return openApprovalHouse(store.ledger, clock, {}, store.peers);
 }
 
-/** What either instance has delivered in that conversation. */
+/** The replies of either instance in that conversation. */
 function toldIn(houses: readonly House[], conversation: string): readonly Reply[] {
   const all = houses.flatMap(({ messenger }) => messenger.delivered);
   return all.filter((reply) => (reply.conversation as string) === conversation);

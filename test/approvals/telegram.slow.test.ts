@@ -1,4 +1,4 @@
-/** The running program asks on a Telegram that is a fake, and dies at every step of the way. */
+/** The running program asks for approval on a fake Telegram, and dies at every step of the way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, lastOf } from '../agents/stage.ts';
@@ -11,11 +11,11 @@ import { freePort, scratch } from '../support/program.ts';
 import { spawnOn, writeTelegramConfig } from '../telegram/program.ts';
 
 type Hooks = {
-  /** Is told of what the platform, the model and the paid one are asked. */
+  /** Called at each request to the platform, the model and the paid server. */
   step: (what: string) => void;
 };
 
-/** Ann may have the agent pay once Bob, or the operator, has said yes. */
+/** Ann's agent may pay once Bob, or the operator, has approved. */
 async function stage(hooks: Hooks, storage: object = { storage: { path: 'svc.db' } }) {
   const own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
@@ -81,9 +81,8 @@ async function stage(hooks: Hooks, storage: object = { storage: { path: 'svc.db'
     people: { ann: annChat, bob: bobChat, eve: eveChat },
     bob: bob!,
     eve: eve!,
-    /** In this process. */
     startHere: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
-    /** In a process that can be killed. */
+    /** In a separate process, which a test can kill. */
     start: () => spawnOn(file, telegram),
     /** The n-th message in that chat, from 1. */
     sent: (chat: { id: number }, n: number) =>
@@ -130,7 +129,7 @@ for (const [backend, storage] of [
   });
 }
 
-/** What the process dies at, counted from Bob's press on; the last comes after all is done. */
+/** The fatal requests, counted from Bob's press on. The last comes after all work is done. */
 const deaths: readonly (readonly [what: string, nth: number])[] = [
   ['getUpdates', 1],
   ['getUpdates', 2],

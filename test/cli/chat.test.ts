@@ -1,4 +1,4 @@
-/** `svc chat` as a person uses it: at a terminal, and with a pipe in front of it. */
+/** `svc chat` in use: at a terminal, and with a pipe in front of it. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -97,7 +97,7 @@ function brain(name: string, model: object): object {
 
 /**
  * A configuration with two brains: one asks a runtime that never answers, the other needs a key.
- * `asked` resolves when the runtime is asked.
+ * `asked` resolves when the runtime gets the request.
  */
 async function stage() {
   const own = new AsyncDisposableStack();
@@ -181,7 +181,7 @@ test('a brain that is not there, a file that is not there and a wrong flag are s
   assert.match(wrong.err, /Did you mean --explain\?/);
 });
 
-/** The file of a configuration whose model is not reached. */
+/** Writes the configuration of an unreachable model. @returns its file */
 function writeUnreached(folder: string): string {
   const file = join(folder, 'unreached.json');
   const local = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
@@ -217,7 +217,7 @@ test('a process whose input is over stays until it has said that there is no ans
   assert.match(run.err(), /^I am busy .*\n.*Ollama is not running: `ollama serve`/);
 });
 
-/** A brain of these models, one after the other, each of which writes as its script says. */
+/** A brain of these models, one after the other; each follows its script. */
 async function writers(scripts: readonly Script[], settings: object = {}) {
   const own = new AsyncDisposableStack();
   const folder = own.use(await scratch());
@@ -337,7 +337,7 @@ test('what could drive the terminal is taken out of a reply that grows', async (
   for (const taken of ['\x1b[31m', '\x1b]0', '\x07', '\u202e']) assert.ok(!seen.includes(taken));
 });
 
-/** Talks to somebody who shows these texts one after the other; the last one is the reply. */
+/** Talks to a fake that shows these texts in order; the last one is the reply. */
 function showing(...texts: readonly string[]): Command {
   const session: Session = {
     ask: async (_text, _signal, show) => {

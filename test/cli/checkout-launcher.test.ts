@@ -1,4 +1,4 @@
-/** `./svc` in a checkout: from any folder, by any link, and as if node had been called. */
+/** `./svc` in a checkout: from any folder, by any link, with the behaviour of node itself. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a person meets first: help, version, and what a mistyped command is answered with. */
+/** A person's first contact: help, version, and the answer to a mistyped command. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

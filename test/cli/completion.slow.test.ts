@@ -1,4 +1,4 @@
-/** `svc completion`, in the shells themselves: what a Tab finds is what the commands take. */
+/** `svc completion`, in the shells themselves: Tab offers the words that the commands accept. */
 import assert from 'node:assert/strict';
 import { spawn } from '@lydell/node-pty';
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { runCommand } from '../support/in-process.ts';
 import { scratch } from '../support/program.ts';
 
-/** Where a shell is, or null. */
+/** The path of a shell, or null. */
 function shellAt(name: string): string | null {
   const folders = (process.env['PATH'] ?? '').split(':');
   return folders.map((one) => join(one, name)).find((one) => existsSync(one)) ?? null;
@@ -25,7 +25,7 @@ async function scriptIn(folder: string, shell: string): Promise<string> {
   return file;
 }
 
-/** What a line was typed of, the last word being completed, and what a Tab offers for it. */
+/** A typed line, with the word to complete last, and the offers of a Tab for it. */
 const cases: readonly (readonly [line: string, ...offered: string[]])[] = [
   ['svc conf', 'config'],
   ['svc config ', 'check', 'history', 'schema', 'show', 'use'],
@@ -100,7 +100,7 @@ test('zsh completes the same', { skip: without(zsh, 'zsh') }, async () => {
   const env = { ...own, TERM: 'xterm', HOME: folder.path, ZDOTDIR: folder.path };
   const terminal = spawn(zsh!, ['-f', '-i'], { cols: 200, rows: 50, cwd: folder.path, env });
   let written = '';
-  // Without what moves and colours, and what was taken back at once.
+  // Without control sequences, and without characters that were deleted at once.
   const seen = (): string => stripVTControlCharacters(written).replace(/.[\b]/g, '');
   let look = (): void => {};
   terminal.onData((text) => {

@@ -1,4 +1,4 @@
-/** Deleting a conversation at a terminal: it asks, and only a whole yes is one. */
+/** Deleting a conversation at a terminal: it asks, and needs a whole yes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adminToken, startFakeAdmin, type FakeAdmin } from '../fake/admin-api.ts';
@@ -6,7 +6,7 @@ import { freePort, scratch, webhookConfig, writeConfig } from '../support/progra
 import { turn } from '../support/stories.ts';
 import { openRealTerminal, openTerminal } from '../support/terminal.ts';
 
-/** Answers the question with these keys; returns the exit code and all that was shown. */
+/** Answers the question with these keys. @returns the exit code and all output */
 async function answering(admin: FakeAdmin, keys: string, open = openTerminal) {
   await using folder = await scratch();
   const nowhere = 'http://127.0.0.1:9';

@@ -1,4 +1,4 @@
-/** `svc demo`: from nothing to a reply, and what it leaves behind. */
+/** `svc demo`: from nothing to a reply, and its leftovers. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -23,7 +23,7 @@ function descendantsOf(pid: number): readonly number[] {
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** The line as it was printed, in a shell, whatever proxy this machine has. */
+/** Runs the printed line in a shell, whatever proxy this machine has. */
 async function tryLine(curl: string): Promise<string> {
   const env = { ...process.env, no_proxy: '*' };
   const { stdout } = await promisify(execFile)('sh', ['-c', curl], { env });
@@ -134,7 +134,7 @@ test('a model that does not answer is told before the demo says how to try it', 
   await using folder = await scratch();
   await using run = startCommand(['demo', '--model', 'no-such-model'], below(folder));
   await ready(run);
-  // Where a runtime happens to run on this machine, it has no model of that name.
+  // A runtime that happens to run on this machine has no model of that name.
   const told = /model is not ready,.*\n\n {2}! .*`ollama (?:serve|pull no-such-model)`/;
   assert.match(run.out(), told);
   assert.equal(await run.stop(), 0);

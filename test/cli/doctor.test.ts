@@ -1,4 +1,4 @@
-/** What svc doctor finds: beside a running service, a stopped one, and where something is wrong. */
+/** The findings of svc doctor: beside a running service, a stopped one, and a faulty one. */
 import assert from 'node:assert/strict';
 import { chmod, open, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** How `svc init` ends at a terminal: where the input ends, and what it says for the next time. */
+/** How `svc init` ends at a terminal: at the end of the input, and with its hints. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';

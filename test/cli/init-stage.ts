@@ -9,12 +9,12 @@ import { openTerminal, type Terminal } from '../support/terminal.ts';
 
 export type InitStage = Terminal & {
   readonly folder: string;
-  /** What stands in the file; null: it is not there. */
+  /** The text of the file; null: there is no file. */
   readonly file: () => string | null;
   readonly names: () => readonly string[];
-  /** What went to the keychain. */
+  /** The values in the keychain. */
   readonly kept: () => ReadonlyMap<string, string>;
-  /** Sees the text, then types the keys and Enter. */
+  /** Waits for the text, then types the keys and Enter. */
   answer(sees: RegExp, keys?: string): Promise<void>;
 };
 
@@ -27,7 +27,7 @@ export type InitAround = {
   readonly prepare?: (folder: string) => Promise<void>;
 };
 
-/** Whoever leaves its scope ends it, and its folder is gone. */
+/** Leaving the scope ends it and removes its folder. */
 export async function startInit(around: InitAround): Promise<InitStage> {
   const own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
@@ -36,7 +36,7 @@ export async function startInit(around: InitAround): Promise<InitStage> {
   const ports = { webhook: await freePort(), replies: await freePort(), admin: await freePort() };
   const command = createInit({
     keychain,
-    // Nobody listens there, and a look has all the time that a busy machine may need.
+    // Nobody listens there, and a probe has all the time that a busy machine may need.
     places: { hostedHere: 'http://127.0.0.1:9/v1', requestMs: 60_000, ports },
   });
   const platform = around.platform === undefined ? [] : ['--channel-url', around.platform];

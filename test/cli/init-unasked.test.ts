@@ -15,7 +15,7 @@ type Document = {
   readonly admin?: unknown;
 };
 
-/** Runs it in a folder of its own, without a variable of this process. */
+/** Runs it in a new folder, without the variables of this process. */
 async function init(folder: string, words: string, env: Record<string, string> = {}) {
   const args = ['init', ...words.split(' ').filter((word) => word !== '')];
   return runCommand(args, { cwd: folder, env: { HOME: folder, ...env } });
@@ -205,7 +205,7 @@ suite('what --yes refuses', () => {
   const noLimit = process.platform === 'win32' && 'there is no limit for files';
   test('a disk that is full leaves nothing in the way', { skip: noLimit }, async () => {
     await using folder = await scratch();
-    // No file may get a byte, as where no block is free.
+    // No file may get a byte, as on a full disk.
     const line = `ulimit -f 0; exec "$@"`;
     const run = runProgram(
       '/bin/sh',

@@ -1,4 +1,4 @@
-/** `svc init` at a terminal: from nothing to an answer, and where it does not go well. */
+/** `svc init` at a terminal: from nothing to an answer, and its failures. */
 import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ async function toChannel(init: InitStage): Promise<void> {
   await init.sees(/Where messages come from/);
 }
 
-/** Ctrl-C at a page; nothing may have been written. */
+/** Ctrl-C at a page; it must not have written anything. */
 async function leaves(init: InitStage): Promise<void> {
   init.type('\x03');
   assert.equal(await init.ended, 1);
@@ -288,7 +288,7 @@ test('at a real terminal a secret is not shown, and Ctrl-C leaves', async () => 
     await terminal.sees(/\[\w\] > /);
     terminal.type(`${keys}\r`);
   };
-  // Whatever runs on this machine: the practice model stands before what leaves.
+  // On any machine the practice model comes before models elsewhere.
   await terminal.sees(/(\d+) {2}Begin with the practice model[^]*\[\w\] > /);
   const practice = [...terminal.seen().matchAll(/(\d+) {2}Begin/g)].at(-1)!;
   terminal.type(`${practice[1]}\r`);
@@ -311,7 +311,7 @@ test('at a real terminal a kept file is started, answers, and is ended by Ctrl-C
   const receiverUrl = `http://127.0.0.1:${await freePort()}/reply`;
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, receiverUrl, modelUrl: runtime.url };
-  // With storage a reply that nobody takes in any more does not hold up the end.
+  // With storage a reply without a receiver does not delay the end.
   await writeConfig(folder.path, { ...webhookConfig(where), storage: { path: 'svc.db' } });
   const env = { HOME: folder.path, WEBHOOK_SECRET: secret };
   await using terminal = openRealTerminal(['init'], { cwd: folder.path, env });

@@ -29,7 +29,7 @@ const old = oldNode();
 const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
 
 const signals = pathToFileURL(join(root, 'src/cli/frame/signals.ts')).href;
-/** Stands in the place of the program and says what reaches it. */
+/** Replaces the program, and prints its input. */
 const probe = `
 import { writeFileSync } from 'node:fs';
 import { listenForSignals } from ${JSON.stringify(signals)};
@@ -51,7 +51,7 @@ export async function main([act, value]) {
 }
 `;
 
-/** Whoever has begun the program stands still until it is up. */
+/** A parent that stands still until the program it started is up. */
 const slowSpawn = `
 const program = require('child_process');
 const { existsSync } = require('fs');
@@ -164,7 +164,7 @@ suite('the launcher', () => {
       const run = runProbe(program, 'wait', 'hear');
       const pid = await waiting(run);
       for (const one of new Set([pid, run.child.pid!])) process.kill(one, 'SIGUSR1');
-      // Node has heard of the first signal when it answers the next.
+      // Its answer to the second signal shows that Node has noticed the first.
       run.child.kill('SIGHUP');
       await run.until(/heard/);
       run.child.kill('SIGTERM');
@@ -200,7 +200,7 @@ suite('the launcher', () => {
     process.kill(run.child.pid!, 'SIGINT');
     process.kill(pid, 'SIGINT');
     await run.until(/stopped/);
-    // Were it counted twice, the program would have ended by now or would end before this answer.
+    // If it counted twice, the program would end before this answer.
     process.kill(run.child.pid!, 'SIGTERM');
     assert.deepEqual(await run.ended, { code: 128 + constants.signals.SIGTERM, signal: null });
   });

@@ -1,4 +1,4 @@
-/** The commands about messages where nothing is stored: they ask the running service. */
+/** The commands about messages without storage: they ask the running service. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { adminToken, startFakeAdmin } from '../fake/admin-api.ts';
@@ -6,7 +6,7 @@ import { type Outcome, runCommand } from '../support/in-process.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { letter, messageId, story, storyText, turn } from '../support/stories.ts';
 
-/** A folder with a config without storage, and what answers at its admin address. */
+/** A folder with a config without storage, and a server at its admin address. */
 async function stage(t: TestContext, more: Record<string, unknown> = {}) {
   const folder = await scratch();
   const admin = await startFakeAdmin();

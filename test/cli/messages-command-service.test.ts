@@ -1,4 +1,4 @@
-/** The commands about messages against the real service, which keeps everything in memory. */
+/** The commands about messages against the real service with its ledger in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Story } from '../../src/domain/story.ts';

@@ -1,4 +1,4 @@
-/** Replaying, discarding and deleting: of a stopped service, and through a running one. */
+/** Replaying, discarding and deleting: on a stopped service, and through a running one. */
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ async function stage(t: TestContext) {
 
 type Stage = Awaited<ReturnType<typeof stage>>;
 
-/** Says something and waits until its reply has this state; returns the reply's id. */
+/** Sends a message, and waits until its reply has this state. @returns the reply's id */
 async function say(on: Stage, url: string, text: string, state: string): Promise<string> {
   const { body } = await post(url, { sender_id: 'ada', conversation_id: 7, text });
   return until(`a reply that is ${state}`, async () => {
@@ -44,7 +44,7 @@ async function say(on: Stage, url: string, text: string, state: string): Promise
   });
 }
 
-/** A stopped service with a dead letter; returns its id. */
+/** A stopped service with a dead letter. @returns its id */
 async function withDeadLetter(on: Stage): Promise<string> {
   on.receiver.script.push(410);
   await using program = await serveHere(on.file, on.port, env);
@@ -66,7 +66,7 @@ test('what is replayed while svc is stopped goes out at its next start, marked l
   assert.equal(again!.headers['svc-late'], 'true');
 });
 
-/** Its receiver answers once so, and wants an hour. */
+/** A receiver's refusal that asks for an hour. */
 const later = { status: 503, headers: { 'retry-after': '3600' } };
 
 test('what is to be tried now while svc is stopped goes out at its next start', async (t) => {
@@ -104,7 +104,7 @@ test('all that wait are tried now by the svc that runs', async (t) => {
     '0 replies are tried now\n',
   );
   let out = '';
-  for (let looks = 0; on.receiver.received.length < 4 && looks < 500; looks++) {
+  for (let checks = 0; on.receiver.received.length < 4 && checks < 500; checks++) {
     out += (await on.svc('deliveries try --all --channel webhook')).out;
   }
   assert.match(out, /(2 replies are|1 reply is) tried now/);

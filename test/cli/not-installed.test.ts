@@ -1,6 +1,6 @@
 /**
- * What a checkout says to whoever runs `npm start` or `npm test` before `npm ci`, or under a Node
- * that is too old. The Nodes are this one, which says that it is another.
+ * The messages of `npm start` and `npm test` in a checkout before `npm ci`, or under a Node that is
+ * too old. The Nodes are this one, with another version.
  */
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,9 +11,9 @@ import { launcher, root, runProgram } from '../support/run-svc.ts';
 
 type Layout = {
   readonly version: string;
-  /** As of the machine here when left out. */
+  /** By default that of this machine. */
   readonly platform?: string;
-  /** Names in node_modules; nothing was installed when left out. */
+  /** Names in node_modules; by default nothing is installed. */
   readonly packages?: readonly string[];
 };
 
@@ -26,7 +26,7 @@ const starts = [
   ['npm test', ['scripts/node.js', 'scripts/test.ts']],
 ] as const;
 
-/** @returns what each of the two says, which end with 78 and without a word on standard output */
+/** @returns the messages of both, which end with 78 and an empty standard output */
 async function refusals({ version, platform, packages }: Layout): Promise<readonly string[]> {
   await using place = await scratch();
   layCheckout(place.path);
@@ -50,7 +50,7 @@ async function refusals({ version, platform, packages }: Layout): Promise<readon
   return said;
 }
 
-/** What a checkout has of what runs before anything is installed. */
+/** The files of a checkout that run before an installation. */
 function layCheckout(folder: string): void {
   cpSync(dirname(launcher), join(folder, 'bin'), { recursive: true });
   mkdirSync(join(folder, 'scripts'));

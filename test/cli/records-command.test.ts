@@ -1,4 +1,4 @@
-/** `svc messages` and `svc audit`, over both forms: from the database, and from a running svc. */
+/** `svc messages` and `svc audit`: from the database, and from a running svc. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { formatDuration } from '../../src/cli/ledger/table.ts';
@@ -44,7 +44,7 @@ async function stage(t: TestContext, more: Record<string, unknown>) {
 
 type Stage = Awaited<ReturnType<typeof stage>>;
 
-/** Says something, and waits until no reply to it waits; the message's id. */
+/** Sends a message, and waits until no reply to it waits. @returns the message's id */
 async function say({ rows }: Stage, url: string, text: string): Promise<string> {
   const { body } = await post(url, { sender_id: 'ada', conversation_id: 'c7', text });
   await until('no reply that waits', async () => {

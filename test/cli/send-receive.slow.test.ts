@@ -1,4 +1,4 @@
-/** `svc send` and `svc receive`: a reply that one can see, whoever else waits for one. */
+/** `svc send` and `svc receive`: the sender sees the reply, whoever else waits for one. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -47,7 +47,7 @@ async function setStage(folder: string, changes: Changes = {}): Promise<Stage> {
 }
 
 const env = { WEBHOOK_SECRET: secret, USER: 'ada' };
-/** It waits for what a slow machine may take long for; where nobody listens, `startMs` is short. */
+/** Its limits suit a slow machine; `startMs` is short where nobody listens. */
 const send = (
   file: string,
   args: readonly string[] = ['Hello'],
@@ -58,7 +58,7 @@ const send = (
   return runCommand(['send', ...args, '--config', file], { env: { ...env, ...more }, command });
 };
 
-/** Resolves when the story of a message holds that. */
+/** Resolves when the story of a message matches. */
 async function storyHolds(file: string, id: unknown, what: RegExp): Promise<void> {
   await until(`a story with ${what}`, async () => {
     const { out } = await runCommand(['trace', String(id), '--json', '--config', file]);
@@ -104,7 +104,7 @@ test('only the answer to its own message is taken; what others wait for is kept'
   const refused = Promise.withResolvers<void>();
   await model.script({ answer: 'yes', after: refused.promise });
   const asked = send(file);
-  // Its reply is tried again meanwhile, and comes to who stands there for another one.
+  // The other reply is tried again meanwhile, and reaches the listener of this one.
   await storyHolds(file, id, /"status": 503/);
   refused.resolve();
   assert.equal((await asked).out, 'yes\n');

@@ -1,4 +1,4 @@
-/** `svc try` as a whole, against models with real sockets: what it says, writes and ends with. */
+/** `svc try` as a whole, against models with real sockets: its output, files and exit codes. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -305,7 +305,7 @@ test('no more are asked at once than --jobs and the bound of the model let throu
   };
   const one = await most(1, '8');
   assert.equal(one.peak, 1);
-  // One after the other: no case waits for its model, which would cost it its brain's time.
+  // One after the other: no case waits for its model, which would cost its brain's time.
   assert.ok(one.sumMs <= one.tookMs + cases.length, JSON.stringify(one));
   assert.ok((await most(8, '3')).peak <= 3);
 });

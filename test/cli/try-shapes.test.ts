@@ -1,4 +1,4 @@
-/** Whatever stands in `_try`, the service and the check go on; and what svc try needs and shows. */
+/** The service and the check ignore any `_try`; and the requirements and output of svc try. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Configurations taken into use while the service runs. */
+/** New configurations come into use while the service runs. */
 import assert from 'node:assert/strict';
 import { chmod, chown, lstat, mkdir, readdir, rename, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -93,7 +93,7 @@ test('a warning is told when it comes up, and not with each configuration after'
     [spare, 1],
     [{ ...spare, _n: 1 }, 1],
     [service.withOther(), 1],
-    // Another text than the first: it is told apart by its revision.
+    // Another text than the first, and so another revision.
     [{ ...spare, _n: 2 }, 2],
   ] as const) {
     const told = await service.put(document);

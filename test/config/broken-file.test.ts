@@ -1,4 +1,4 @@
-/** Commands that look at svc while its configuration file is not what it runs on. */
+/** Commands that examine svc while its file differs from its running configuration. */
 import assert from 'node:assert/strict';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -33,7 +33,7 @@ test('what reads asks the svc that runs on the text of before, and says so', asy
   assert.match(told.err, /^! .*svc\.json cannot be used \(1:29: .*newest text in its history\.\n$/);
   for (const words of [['messages'], ['dead-letters', 'list'], ['conversations', 'list']]) {
     const { code, err } = await svc(file, ...words);
-    // Nobody's words are kept without storage, which is an answer of the running svc as well.
+    // Without storage no texts are kept. Saying so is an answer of the running svc as well.
     assert.ok(code === 0 || /The running svc refused/.test(err), `${words.join(' ')}: ${err}`);
     assert.match(err, /^! /);
   }

@@ -1,4 +1,4 @@
-/** Faults of who may say yes to an agent's calls. */
+/** Faults in the approvers of an agent's calls. */
 import { agent, spoil, type Case } from './cases.ts';
 
 const inAgent = spoil(agent);

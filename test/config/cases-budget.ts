@@ -1,4 +1,4 @@
-/** What is wrong, or unwise, about the budget of a brain and what its models cost. */
+/** Faults and warnings about a brain's budget and the prices of its models. */
 import { plain, spoil, type Case } from './cases.ts';
 
 const spoilt = spoil(plain);

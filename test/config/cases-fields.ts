@@ -1,4 +1,4 @@
-/** Faults that one field shows by itself, and faults of the text. */
+/** Faults of single fields, and faults of the text. */
 import { agent, plain, spoil } from './cases.ts';
 import type { Case } from './cases.ts';
 

@@ -1,4 +1,4 @@
-/** Faults that fields have only together. */
+/** Faults of combinations of fields. */
 import { agent, change, plain, spoil } from './cases.ts';
 import type { Case } from './cases.ts';
 

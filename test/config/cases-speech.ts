@@ -1,4 +1,4 @@
-/** Faults of where what is spoken goes to be written down. */
+/** Faults of the transcription of speech. */
 import { agent, spoil, type Case } from './cases.ts';
 
 const inAgent = spoil(agent);
@@ -7,7 +7,7 @@ const speech = (url: string): readonly string[] => [
   `"access": { "allow": ["123"], "groups": "off" },
       "speech": { "base_url": «"${url}", "model": "small" }`,
 ];
-/** Notes of the whole brain and an agent that could leak are no part of this. */
+/** Without notes of the whole brain, and without an agent that could leak. */
 const isPrivate = ['"sensitivity": "public"', '"sensitivity": "private"'] as const;
 
 export const speechCases: readonly Case[] = [

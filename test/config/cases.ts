@@ -1,4 +1,4 @@
-/** Configs to spoil: a case changes one piece of a good file, and « marks where the fault is. */
+/** Configs with faults: a case changes one piece of a good file, and « marks the fault. */
 import type { ProblemCode } from '../../src/config/problems.ts';
 
 export type Case = {
@@ -7,7 +7,7 @@ export type Case = {
   readonly text: string;
   readonly code: ProblemCode;
   readonly path: string;
-  /** Codes that the same text brings as well. */
+  /** Further problem codes of the same text. */
   readonly also?: readonly ProblemCode[];
 };
 
@@ -51,13 +51,13 @@ export const agent = `{
   "storage": { "path": "svc.db" }
 }`;
 
-/** Replaces one piece of a text; that it is there just once keeps the tables honest. */
+/** Replaces one piece of a text. The piece must occur exactly once. */
 export function change(text: string, from: string, to: string): string {
   if (text.split(from).length !== 2) throw new Error(`not just once in the text: ${from}`);
   return text.replace(from, () => to);
 }
 
-/** Makes cases from a base: pieces of it, each followed by what stands there instead. */
+/** Makes cases from a base: pieces of it, each followed by its replacement. */
 export function spoil(base: string) {
   return (
     title: string,
@@ -72,7 +72,7 @@ export function spoil(base: string) {
   };
 }
 
-/** Takes the mark out of a text and says at which line and column it stood. */
+/** Removes the mark from a text. @returns the text, and the mark's line and column */
 export function unmark(marked: string): { text: string; line: number; column: number } {
   const at = marked.indexOf('«');
   if (at < 0) throw new Error(`the case has no mark: ${marked}`);

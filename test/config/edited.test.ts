@@ -1,4 +1,4 @@
-/** Somebody edits, breaks or removes the file by hand: over the API there is a way on. */
+/** Somebody edits, breaks or removes the file by hand: the API still offers a way on. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { rename, rm, stat, symlink, writeFile } from 'node:fs/promises';

@@ -13,7 +13,7 @@ test('the files of earlier releases are here', () => {
   assert.ok(names.length >= 6);
 });
 
-/** Each file stands for what people have written: it must mean the same in every later release. */
+/** Each file is an example of people's configurations. Later releases must read it the same way. */
 for (const name of names) {
   test(`golden: ${name} means what it meant`, () => {
     const validation = validateText(readFileSync(join(folder, name), 'utf8'));

@@ -1,4 +1,4 @@
-/** One configuration for all instances on a database: it comes into use at all, or at none. */
+/** One configuration for all instances on a database: all instances take it into use, or none. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
@@ -21,7 +21,7 @@ suite('one configuration', { skip: noPostgres }, () => {
     const next = marked('next');
     const told = await b.put(next);
     assert.ok(told.kind === 'applied', JSON.stringify(told));
-    // The answer comes when all have it, or says who has not.
+    // The answer comes when all have it, or names those that lack it.
     const late = [a, b, c].filter(({ revision }) => revision !== told.revision);
     const behind = told.warnings.filter(({ code }) => code === 'config_behind');
     assert.ok(behind.length >= late.length, JSON.stringify(told.warnings));
@@ -128,7 +128,7 @@ suite('one configuration', { skip: noPostgres }, () => {
     const text = JSON.stringify(
       sharedDocument({ channels: [{ ...webhookAt('127.0.0.1:0'), token_env: 'LATER' }] }),
     );
-    // As if it had said yes before it lost its variable.
+    // Simulates a yes before the instance lost its variable.
     await a.member.configs.replace({ text, revision: revisionOf(text), by: 'operator' });
     await house.instances.client.query("UPDATE svc.config SET at = at - interval '1 min'");
     await until('it is told', () =>

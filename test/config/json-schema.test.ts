@@ -8,7 +8,7 @@ import { unmark } from './cases.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 
-/** The keywords that our schema uses, as JSON Schema 2020-12 says; any other one is a mistake. */
+/** The keywords of our schema, as JSON Schema 2020-12 defines them; any other one is a mistake. */
 const keywords: Record<string, (schema: Schema, value: unknown) => boolean> = {
   type: ({ type }, value) => [type].flat().some((name) => isOfType(name, value)),
   enum: (schema, value) => (schema['enum'] as unknown[]).includes(value),
@@ -73,7 +73,7 @@ test('the JSON Schema accepts the golden files', () => {
   }
 });
 
-/** What an address, a URL or a name may hold is more than a pattern says. */
+/** A pattern cannot express all rules of an address, a URL or a name. */
 const checkedBySvcAlone = new Set(
   'duplicate_key value_not_name bad_url bad_address bad_path bad_trigger clamped'.split(' '),
 );

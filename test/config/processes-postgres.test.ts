@@ -106,7 +106,7 @@ test('one that is killed meanwhile does not keep the others from a new one', opt
   two.program.child.kill('SIGKILL');
   await two.program.ended;
   const next = { ...house.shared, _mark: 'next' };
-  // Until it counts as dead it may be named as one that said nothing.
+  // Until it counts as dead, the answer may name it as silent.
   await until('it is in use', async () => {
     const told = await one.put(next);
     if (told.status === 200) return true;

@@ -1,4 +1,6 @@
-/** The program on a database server: what is in use lies there, and the file is a beginning. */
+/**
+ * The program on a database server, which has the current configuration; the file has the first.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

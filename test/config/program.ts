@@ -1,4 +1,4 @@
-/** A running service whose configuration is changed over the admin API, and what asks it. */
+/** A running service whose configuration changes over the admin API, and a client of that API. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
@@ -13,7 +13,7 @@ export const adminToken = 'an-admin-token-of-the-tests';
 export type Told = {
   readonly status: number;
   readonly etag: string | null;
-  /** What a success and the problems say, in one. */
+  /** The fields of a success and of a problem in one. */
   readonly body: Partial<Extract<Applied, { kind: 'applied' }>> & {
     readonly code?: string;
     readonly detail?: string;
@@ -23,7 +23,6 @@ export type Told = {
     readonly readable?: boolean;
     readonly why?: string | null;
     readonly rows?: readonly ConfigRow[];
-    /** Of the status. */
     readonly models?: readonly { readonly model: string; readonly answers: number }[];
   };
 };
@@ -32,7 +31,7 @@ export type Asking = {
   readonly method?: string;
   readonly body?: string;
   readonly ifMatch?: string;
-  /** Of the file that it replaces, where somebody edited that. */
+  /** The revision of the edited file that it replaces. */
   readonly edited?: string;
   readonly host?: string;
 };
@@ -61,7 +60,7 @@ export async function askAdmin(port: number, path: string, asking: Asking = {}):
 
 type Document = ReturnType<typeof webhookConfig>;
 
-/** Runs; its model says "<name>: <last line>". @param settings of the document, beside the usual */
+/** Its model answers "<name>: <last line>". @param settings of the document, beside the usual */
 export async function startConfigured(settings: object = {}, env: Record<string, string> = {}) {
   await using parts = new AsyncDisposableStack();
   const folder = parts.use(await scratch());
@@ -94,7 +93,7 @@ export async function startConfigured(settings: object = {}, env: Record<string,
     get program() {
       return program;
     },
-    /** With the file as it is by then. @param more variables, such as another token */
+    /** Restarts on the file as it is then. @param more variables, such as another token */
     async restart(more?: Record<string, string>): Promise<void> {
       await program[Symbol.asyncDispose]();
       program = own.use(await start(more));

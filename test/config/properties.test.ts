@@ -16,7 +16,7 @@ type Value = null | boolean | number | string | Value[] | { [key: string]: Value
 
 const plainly = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** Keys and values that mean something here, among those that mean nothing. */
+/** Keys and values that have a meaning here, among meaningless ones. */
 const words = fc.constantFrom(
   ...'channels brains routes storage session type webhook token_env models agent tools'.split(' '),
   ...'policy kind priority order name local_runtime memory_note access allow __proto__'.split(' '),

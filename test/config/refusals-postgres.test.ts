@@ -1,4 +1,4 @@
-/** A configuration that one of several instances cannot use: it comes into use nowhere. */
+/** A configuration that one of several instances cannot use: no instance takes it into use. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
@@ -25,7 +25,7 @@ function refused(told: Applied, code: Refused['code']): Refused & { fields?: rea
   return told;
 }
 
-/** Nothing has changed, and nothing that was opened for it is open. */
+/** Asserts that nothing has changed, and that nothing opened for it is still open. */
 async function assertUnchanged(revision: string, ...all: Instance[]): Promise<void> {
   for (const one of all) {
     assert.equal(one.revision, revision);
@@ -130,11 +130,11 @@ suite('one configuration, refused', { skip: noPostgres }, () => {
     await assertUnchanged(first, a, b);
     await b.write(reading);
     assert.equal((await b.put(reading)).kind, 'applied');
-    // What lies beside each file is each machine's own.
+    // Each machine has its own files beside the configuration file.
     for (const one of [a, b]) await mkdir(join(one.folder, 'skills'));
     const skilled = withAgent({ tools: ['echo'], skills_dir: 'skills' });
     assert.equal((await a.put(skilled)).kind, 'applied');
-    // What a file no longer opens is not opened again, though it was in use before.
+    // A folder that the file no longer opens stays closed, although it was in use before.
     await b.write(sharedDocument());
     refusedBy(await a.put(reading));
   });
@@ -155,7 +155,7 @@ suite('one configuration, refused', { skip: noPostgres }, () => {
     assert.match(days.detail, /from the file of its own machine/);
     const admin = refused(await a.put(sharedDocument({ observability: {} })), 'restart_required');
     assert.match(admin.detail, /Stop every svc on the database, run svc config use/);
-    // Its own file may say otherwise than what is in use: that is how it runs.
+    // Its own file may differ from the shared configuration, which it runs.
     const asOwn = { ...own, _mark: 'of b' };
     assert.equal((await b.put(asOwn)).kind, 'applied');
     assert.equal(b.control.used.config.storage?.retentionDays, 7);

@@ -1,4 +1,4 @@
-/** Each way in which a new configuration is refused: the old one goes on, and so does its file. */
+/** Each refusal of a new configuration: the old one runs on, and its file stays. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { startConfigured, type Told } from './program.ts';
 
 type Service = Awaited<ReturnType<typeof startConfigured>>;
 
-/** Nothing of the old one has changed. */
+/** Asserts that nothing of the old one has changed. */
 async function assertRefused(
   service: Service,
   told: Told,

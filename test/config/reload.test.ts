@@ -86,7 +86,7 @@ test('one that is put ends the warning, too, and an edit has the time of its fil
   await until('the edit is in use', async () => (await service.revision()) === revision);
   const [row] = (await service.ask('config/history')).body.rows!;
   assert.deepEqual([row!.revision, row!.savedAt], [revision, savedAt]);
-  // By hand back to one of before: it is in use, and none of before any more.
+  // A person goes back to a former configuration: it is in use, and no other former one.
   await writeFile(service.file, JSON.stringify(service.withOther(), null, 2));
   service.program.hangUp();
   await until('so is that', async () => (await service.revision()) === put.etag);

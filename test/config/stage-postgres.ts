@@ -1,7 +1,6 @@
 /**
- * Instances that share a configuration in a real database, in this process: each with its file, its
- * secrets, its host and its own sockets. Their ledgers are in memory, since messages are not what
- * this is about.
+ * Instances that share a configuration in a real database, in this process. Each has its own file,
+ * secrets, host and sockets. Their ledgers are in memory, since messages are not under test.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -50,17 +49,17 @@ export function webhookAt(bind: string, more: object = {}): object {
 export const marked = (mark: string): Document => sharedDocument({ _mark: mark });
 
 export type Started = {
-  /** What its file has; where another one is in use, it takes that. */
+  /** The document in its file; a different shared configuration wins. */
   readonly document?: object;
   readonly env?: Record<string, string>;
   readonly silentMs?: number;
-  /** By which it reaches the database. */
+  /** The URL of its database. */
   readonly url?: string;
-  /** The number of the configuration that it takes itself to have; left out: what is in use. */
+  /** The number of the configuration that it believes to have; by default the current one. */
   readonly n?: number;
 };
 
-/** The database, and whoever works on it. */
+/** The database, and the instances on it. */
 export class House implements AsyncDisposable {
   readonly instances: Instances;
   readonly #opened = new AsyncDisposableStack();
@@ -78,7 +77,7 @@ export class House implements AsyncDisposable {
     return this.#opened.disposeAsync();
   }
 
-  /** @param host by which a person finds it */
+  /** @param host its name for people */
   async start(host: string, started: Started = {}): Promise<Instance> {
     const { silentMs = 600_000, url } = started;
     const member = await this.instances.join(host, {
@@ -95,7 +94,7 @@ export class Instance implements AsyncDisposable {
   readonly folder: string;
   readonly file: string;
   readonly control: Control;
-  /** Why it was to end. */
+  /** The reasons why it was told to end. */
   readonly behind: string[] = [];
   readonly #host: Runtime;
   readonly #deps: ReturnType<typeof createServiceDeps>;
@@ -135,7 +134,7 @@ export class Instance implements AsyncDisposable {
     await this.stop();
   }
 
-  /** As a signal to end does. */
+  /** Ends it as a signal does. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#host.drain();
@@ -151,12 +150,12 @@ export class Instance implements AsyncDisposable {
     return this.control.used.revision;
   }
 
-  /** All that it logged. */
+  /** All of its log. */
   get said(): string {
     return this.#said();
   }
 
-  /** How many sockets it listens on. */
+  /** The number of sockets on which it listens. */
   get listening(): number {
     return this.#deps.listeners.places.length;
   }
@@ -169,14 +168,14 @@ export class Instance implements AsyncDisposable {
     this.#reload();
   }
 
-  /** @param revision that it is to replace; left out: what is in use here */
+  /** @param revision to replace; by default the current one here */
   put(document: object | string, revision = this.revision): Promise<Applied> {
     const text = typeof document === 'string' ? document : JSON.stringify(document);
     return this.control.apply({ text, revision, edited: null, mayAskWith: () => true });
   }
 }
 
-/** As a start does. */
+/** Inspects the file as a start does. */
 async function inspectHere(
   file: string,
   configs: Member['configs'],

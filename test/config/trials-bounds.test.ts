@@ -1,4 +1,4 @@
-/** What a trial keeps to itself, and how much of it is told. */
+/** The data that a trial does not disclose, and the limits of its answer. */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { token, unused } from './trials-program.ts';
 
 test('no answer of a trial holds a secret of the draft, or of what is in use', async () => {
   await using started = await start();
-  // The draft names the key of the hosted model; the token is named by what is in use alone.
+  // The draft names the key of the hosted model; only the current configuration names the token.
   const agent = { tools: ['calc', 'echo'] };
   const models = [localModel(started), hostedModel(started)];
   const draft = { ...started.draft({ sensitivity: 'public', models, agent }), admin: null };
@@ -31,7 +31,7 @@ test('no line of the log holds a secret that a draft names', async () => {
   await using started = await start();
   const models = [hostedModel(started, { api_key_env: 'UNUSED_CANARY' })];
   resultOf(await started.tryIt(started.draft({ sensitivity: 'public', models })));
-  // A line that quotes it, since somebody wrote it into the file.
+  // The file has a line that quotes it, as if somebody had written it there.
   await writeFile(join(started.folder, 'svc.json'), JSON.stringify({ [unused]: 1 }));
   started.program.hangUp();
   await started.program.saw('"config_not_applied"');

@@ -1,4 +1,4 @@
-/** A trial whose reply is told while its model writes it, to who asks for events. */
+/** A trial that streams its reply as events while the model writes it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
@@ -40,7 +40,7 @@ async function allIn(answer: Response): Promise<readonly TrialEvent[]> {
   return Array.fromAsync(eventsIn(answer));
 }
 
-/** What is seen of the reply after each event. */
+/** The visible reply after each event. */
 function seenIn(events: readonly TrialEvent[]): readonly string[] {
   let seen = '';
   return events.flatMap((event) => {
@@ -87,7 +87,7 @@ test('who asks for no events gets one answer, as ever', async () => {
   const draft = started.draft({ models: [localModel(started)] });
   assert.equal(resultOf(await started.tryIt(draft)).decision.text, 'from here');
   assert.deepEqual(started.local.calls.map(isStreamed), [false]);
-  // Held to the description of the API, each event of it.
+  // Each event of it must match the description of the API.
   const answer = await ask(started, draft);
   const operation = operationsOf(started.api).find(({ path }) => path === '/api/v1/config/try')!;
   const { status, headers } = answer;

@@ -1,4 +1,4 @@
-/** The running program, whom an administrator asks about drafts of configurations. */
+/** The running program, and an administrator's questions about drafts of configurations. */
 import assert from 'node:assert/strict';
 import type { TryResult } from '../../src/admin/config-trials.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -19,7 +19,7 @@ export const values = [token, key, unused, secret];
 export type Document = ReturnType<typeof webhookConfig>;
 type Asked = { readonly status: number; readonly body: string };
 
-/** The program with an administrator, and models that the drafts of a test ask. */
+/** The program with an administrator, and the models of a test's drafts. */
 export async function start() {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
@@ -68,7 +68,7 @@ export async function start() {
     origin,
     api,
     send,
-    /** A draft that differs from the configuration in use by its one brain. */
+    /** A draft that differs from the current configuration in its one brain. */
     draft: (brain: object): Document => ({ ...used, brains: [{ ...used.brains[0], ...brain }] }),
     tryIt: async (config: Document, more: object = {}, signal?: AbortSignal) => {
       const asked = { config: JSON.stringify(config), brain: 'echo', text: 'Where?', ...more };

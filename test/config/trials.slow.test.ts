@@ -1,4 +1,4 @@
-/** What an operator asks the running program about configurations that it does not use. */
+/** An operator's questions to the running program about configurations that it does not use. */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -41,9 +41,9 @@ test('a trial shows what every model said, and why one of them is the reply', as
   );
 
   const asked = started.hosted.calls.length;
-  const stamped = resultOf(await started.tryIt(open, { sensitivity: 'private' }));
+  const labelled = resultOf(await started.tryIt(open, { sensitivity: 'private' }));
   assert.deepEqual(
-    stamped.answers.map(({ kind, reason }) => [kind, reason]),
+    labelled.answers.map(({ kind, reason }) => [kind, reason]),
     [
       ['answer', null],
       ['dropped', 'what is asked is private, and this model is declared cloud'],
@@ -65,7 +65,7 @@ test('a trial of consensus shows the votes and who dissents', async () => {
   await using started = await start();
   await using third = await startFakeOllama({ answer: 'Elsewhere' });
   await started.hosted.script({ answer: 'From here.' });
-  // Of the same name as the first, at another address.
+  // With the name of the first, at another address.
   const other = { ...localModel(started), base_url: third.url };
   const models = [localModel(started), hostedModel(started), other];
   const policy = { kind: 'consensus' };
@@ -294,7 +294,7 @@ test('of a secret its presence is told, and of no variable its value', async () 
     assert.equal(refused.status, 400, refused.body);
     assert.doesNotMatch(refused.body, /sk-proj/);
   }
-  // A model that gives back whatever it was sent, the key of its bearer too.
+  // A model that repeats its request, with the key of its bearer.
   await started.hosted.script(({ headers }) => ({ answer: `you sent ${headers.authorization}` }));
   const hosted = { sensitivity: 'public', models: [hostedModel(started)] };
   const said = resultOf(await started.tryIt(started.draft(hosted)));

@@ -1,4 +1,4 @@
-/** Which configuration a command goes by: one order for all of them. */
+/** Which configuration a command uses: one order for all commands. */
 import assert from 'node:assert/strict';
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

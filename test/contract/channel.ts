@@ -1,4 +1,4 @@
-/** What every channel promises, whatever its platform. Each channel's own test runs it. */
+/** The contract of every channel, whatever its platform. Each channel's own test runs it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Channel } from '../../src/channels/channel.ts';
@@ -8,21 +8,21 @@ import { noteAccept } from '../fake/webhook.ts';
 import { stopOf, Stopper } from '../../src/lib/stop.ts';
 
 export type ChannelBench = AsyncDisposable & {
-  /** Not yet opened, its platform within reach. */
+  /** A channel that is not yet open, with its platform reachable. */
   readonly channel: Channel;
-  /** One whose address or token is no good, so that `open` does not open it; null: none. */
+  /** A channel with a wrong address or token, so that `open` fails; null: none. */
   readonly hopeless: Channel | null;
   /** A reply to an address of that channel. */
   readonly reply: Reply;
-  /** What its platform was given last: a text, and what a person may say there by a press. */
+  /** The platform's last text, and the actions that its buttons offer. */
   readonly shown: () => { readonly text: string; readonly presses: readonly string[] };
   /** Whether it has buttons. */
   readonly hasButtons: boolean;
-  /** One whose platform cannot be reached. */
+  /** A channel whose platform is unreachable. */
   readonly cutOff: Channel;
 };
 
-/** @param start a new bench for every test */
+/** @param start makes a new bench for every test */
 export function testChannel(name: string, start: () => Promise<ChannelBench>): void {
   const first = { number: 1, possibleDuplicate: false, late: false };
 

@@ -1,6 +1,6 @@
 /**
- * What every form of the ledger promises, written against its contract alone: run over each form,
- * and over each form with a planted fault, which must turn it red.
+ * The cases of the ledger's contract. They run over each backend, and over each backend with a
+ * planted fault, which must make them fail.
  */
 import { suite, test } from 'node:test';
 import { agentCases } from './ledger/agents.ts';
@@ -44,15 +44,15 @@ const all = [
   ...spendCases,
 ];
 
-/** @param durable the form outlives the process and keeps the promises about that, too */
+/** @param durable the backend outlives the process, and keeps the promises about that too */
 export function casesFor(backend: { readonly durable: boolean }): readonly LedgerCase[] {
   return all.filter(({ durable = false }) => backend.durable || !durable);
 }
 
 /**
- * Runs every promise over one form; each case has a ledger of its own.
- * @param skip why it cannot be run here; false: it can
- * @param which of the promises; all where it is left out
+ * Runs the cases over one backend, each with a new ledger.
+ * @param skip why the backend cannot run here; false: it can
+ * @param which of the cases; by default all
  */
 export function testLedgerContract(
   name: string,

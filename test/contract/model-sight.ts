@@ -1,4 +1,4 @@
-/** What every kind of model keeps about pictures: run over each of them against a fake. */
+/** The contract of every kind of model about pictures: run over each kind against a fake. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Picture } from '../../src/domain/attachment.ts';
@@ -7,12 +7,12 @@ import type { FakeModel, Script } from '../fake/model-server.ts';
 import { FakeBudgetGuard } from '../fake/purse.ts';
 import { Bench, neverStopped, requestOf, type ModelKind } from './model.ts';
 
-/** As `ModelKind`; the fake's provider says whether its models see, or nothing. */
+/** Like `ModelKind`; the fake's provider reports whether its models see, or nothing. */
 export type SeeingKind = Pick<ModelKind, 'provider' | 'modelId'> & {
   start(script?: Script, sees?: boolean | null): Promise<FakeModel>;
-  /** The pictures of the last message that a call holds, as base64. */
+  /** The pictures in the last message of a call, as base64. */
   shownIn(body: unknown): readonly string[];
-  /** How its provider says that the model takes no pictures. */
+  /** The provider's refusal when the model takes no pictures. */
   readonly refusal: { readonly status: number; readonly body: string };
 };
 
@@ -23,14 +23,14 @@ const lines: readonly HistoryLine[] = [
   { role: 'user', text: 'what is it?', pictures: [picture, picture] },
 ];
 
-/** As vLLM says it, with a word on pictures in each. */
+/** vLLM's words, each with a mention of pictures. */
 const tooLong = [
   'The decoder prompt (length 6001) is longer than the maximum model length of 4096. Make sure ' +
     'that `max_model_len` is no smaller than the number of text tokens plus multimodal tokens.',
   'This model has a maximum context length of 4096 tokens, and the image takes 5000.',
 ];
 
-/** What OpenAI and vLLM say of a picture, and not of a model. */
+/** The words of OpenAI and vLLM about a picture, and not about a model. */
 const ofThesePictures = [
   'Your image was flagged by our safety system.',
   'You uploaded an unsupported image. Please make sure your image has of one the following ' +

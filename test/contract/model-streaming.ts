@@ -1,4 +1,6 @@
-/** What every kind of model keeps of an answer in pieces: run over each of them against a fake. */
+/**
+ * The contract of every kind of model about streamed answers: run over each kind against a fake.
+ */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelRequest } from '../../src/brains/models/model.ts';

@@ -1,4 +1,4 @@
-/** What every kind of model keeps, whatever it speaks: run over each of them against a fake. */
+/** The contract of every kind of model, on any wire: run over each kind against a fake. */
 import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -50,8 +50,8 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
 }
 
 /**
- * Models as one process of the service makes them, and what they told the events hub. Their time
- * stands still, so that no limit ends a call because the machine is busy.
+ * Models as one process of the service makes them, and their events. Their time stands still, so
+ * that no time limit ends a call on a busy machine.
  */
 export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
@@ -63,7 +63,7 @@ export class Bench implements AsyncDisposable {
   readonly #http: HttpClient;
   readonly #brain: { readonly brain?: string };
 
-  /** @param brain whose models they are; absent: nobody's */
+  /** @param brain the owner of the models; absent: none */
   constructor({ http, brain }: { readonly http?: HttpClient; readonly brain?: string } = {}) {
     this.#http = http ?? createHttpClient(this.clock.deadlines, { connectMs: patienceMs });
     this.#brain = brain === undefined ? {} : { brain };
@@ -113,7 +113,7 @@ export class Bench implements AsyncDisposable {
   }
 }
 
-/** The failure kind, after proof that nothing the provider or the person said is in it. */
+/** The failure kind, after proof that it holds no words of the provider or the person. */
 export function failedKind(outcome: Outcome): string {
   assert.equal(outcome.kind, 'failed');
   const text = JSON.stringify(outcome);

@@ -1,14 +1,14 @@
-/** What every form of `Peers` promises to one instance, written against its contract alone. */
+/** The contract of every backend of `Peers` towards one instance. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Peers } from '../../src/cluster/peers.ts';
 
-/** An instance on a ledger of its own; its end is the ledger's. */
+/** An instance on a ledger of its own; both end together. */
 export type OpenPeers = () => Promise<AsyncDisposable & { readonly peers: Peers }>;
 
 type Case = (peers: Peers) => Promise<void>;
 
-/** Runs until it is stopped, and then until `end` is called. */
+/** Work that runs until it is stopped, and then until `end` is called. */
 function work() {
   const begun = Promise.withResolvers<AbortSignal>();
   const end = Promise.withResolvers<void>();
@@ -24,7 +24,7 @@ const stopped = (signal: AbortSignal): Promise<unknown> =>
     ? Promise.resolve()
     : new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 
-/** Whether it is settled, once all that is under way has run. */
+/** Whether it has settled, once all work under way has run. */
 async function isOver(it: Promise<unknown>): Promise<boolean> {
   const open = {};
   for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);

@@ -4,7 +4,7 @@ import type { ToolUse, ToolUseRow } from '../../src/domain/tool-use.ts';
 import { accept, effects, hook, oneIn, said } from './ledger/kit.ts';
 import type { It, ReaderCase } from './reader.ts';
 
-/** What agents keep. */
+/** Reads of the data that agents store. */
 export const agentReads: readonly ReaderCase[] = [
   [
     'notes are told with the conversation in which they were made',
@@ -69,10 +69,10 @@ export const agentReads: readonly ReaderCase[] = [
   ],
 ];
 
-/** What the model is told of it. */
+/** The tool's result for the model. */
 const found = '42, \0 they say';
 
-/** One answered message in whose turn a tool was used; the key of that. */
+/** An answered message in whose turn a tool was used. @returns the key of that use */
 async function useOf(it: It): Promise<string> {
   await accept(it, said('ada', 'hello'));
   const claim = await oneIn(it);

@@ -1,4 +1,4 @@
-/** What waits for a yes, and what became of it, as every form tells it. */
+/** Approvals that wait, and their outcomes, as every backend reads them. */
 import assert from 'node:assert/strict';
 import { approvalRowOf, approvalTextOf, type ApprovalState } from '../../src/domain/approval.ts';
 import { asks, decide } from './ledger/approvals.ts';
@@ -6,7 +6,7 @@ import type { It, ReaderCase } from './reader.ts';
 
 const first = { after: null, limit: 3 };
 
-/** All pages of a list, each as the ids on it. */
+/** All pages of a list, each as its ids. */
 async function pagesOf({ reader }: It, state: ApprovalState | null): Promise<string[][]> {
   const pages: string[][] = [];
   for (let after: string | null = null; ;) {

@@ -1,4 +1,4 @@
-/** Figures over time, as every form keeps and tells them. */
+/** Figures over time, as every backend stores and reads them. */
 import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { Bucket } from '../../src/telemetry/figures/counting.ts';
@@ -6,7 +6,7 @@ import { modelsMax, others } from '../../src/telemetry/figures/figures.ts';
 import type { FigureRow, FiguresAsked } from '../../src/telemetry/figures/figures.ts';
 import type { It, ReaderCase } from './reader.ts';
 
-/** A whole hour. */
+/** The start of an hour. */
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % hourMs);
 const asked: FiguresAsked = {
   lengthMs: minuteMs,

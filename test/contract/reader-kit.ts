@@ -1,4 +1,4 @@
-/** How the reader's tests make what is to be read. */
+/** How the reader's tests make the rows to read. */
 import type { InClaim, OutClaim } from '../../src/ledger/ledger.ts';
 import { accept, answer, hook, oneIn, said, until } from './ledger/kit.ts';
 import type { It } from './reader.ts';
@@ -8,7 +8,7 @@ export async function arrive(it: It): Promise<string> {
   return receipt!.id;
 }
 
-/** One message, and `hi` as the answer to it. */
+/** One message, with the answer `hi`. */
 export async function answered(it: It): Promise<InClaim> {
   await arrive(it);
   const claim = await oneIn(it);
@@ -16,7 +16,7 @@ export async function answered(it: It): Promise<InClaim> {
   return claim;
 }
 
-/** The one reply that is due, or soon. */
+/** The one reply that is due, or soon will be. */
 export async function dueOut(it: It): Promise<OutClaim> {
   const claims: OutClaim[] = [];
   await until('a reply is due', async () => {

@@ -1,4 +1,4 @@
-/** What links lead by: a conversation's id of svc's own, and whose a message is. */
+/** The keys of links: svc's own id of a conversation, and the conversation of a message. */
 import assert from 'node:assert/strict';
 import type { ConversationRow } from '../../src/domain/story.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
@@ -127,7 +127,7 @@ export const linkReads: readonly ReaderCase[] = [
   ],
 ];
 
-/** As an operator's answer to both leaves them. */
+/** The effects of an operator's answer to both. */
 function writtenByHand(one: TakeoverMessage, answeredWith: MessageId | null): Effects {
   const made = effects(one as InClaim, answeredWith === null ? ['by hand'] : []);
   const steps = [{ kind: 'operator', answeredWith } as const];

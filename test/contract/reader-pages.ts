@@ -1,4 +1,4 @@
-/** Pages, conversations and texts, as every reader tells them. */
+/** Pages, conversations and texts, as every backend reads them. */
 import assert from 'node:assert/strict';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, ModelName } from '../../src/domain/ids.ts';
@@ -128,8 +128,8 @@ export const pageReads: readonly ReaderCase[] = [
       const { channel, conversation } = claim.message;
       await it.ledger.forget({ kind: 'conversation', channel, conversation });
       assert.equal(await it.reader.storyText(id), null);
-      const [stamped] = await accept(it, said('eve', 'x', { sensitivity: 'private' }));
-      const text = await it.reader.storyText(stamped!.id);
+      const [labelled] = await accept(it, said('eve', 'x', { sensitivity: 'private' }));
+      const text = await it.reader.storyText(labelled!.id);
       assert.equal(text?.sensitivity ?? null, durable ? 'private' : null);
     },
   ],

@@ -1,4 +1,4 @@
-/** Lists of what went through the ledger and of what operators did, as every reader tells them. */
+/** Lists of messages, replies and operators' actions, as every backend reads them. */
 import assert from 'node:assert/strict';
 import type { AuditRow } from '../../src/domain/audit.ts';
 import { failure } from '../../src/domain/failure.ts';
@@ -329,7 +329,7 @@ type Ending = Partial<Pick<NonNullable<Effects['trace']>, 'brain' | 'outcome' | 
   readonly sender?: string;
 };
 
-/** The id of a message whose turn ended so, with one reply that waits. */
+/** A message whose turn ended so, with one waiting reply. @returns its id */
 async function ended(it: It, how: Ending = {}): Promise<string> {
   const { channel = hook, who = 'ada', died = false, sender, ...told } = how;
   const id = sender ?? `sender of ${who}`;
@@ -357,7 +357,7 @@ function answerOf(of: string): Extract<TraceStep, { kind: 'model' }> {
   return { kind: 'model', model: name, rank: 0, result: 'answer', ...times };
 }
 
-/** A message that is accepted in a later millisecond than all before. */
+/** Accepts a message in a later millisecond than all before. */
 async function later(it: It): Promise<string> {
   for (const began = Date.now(); Date.now() <= began;) await new Promise(setImmediate);
   return arrive(it);
@@ -376,7 +376,7 @@ async function delivery(it: It): Promise<DeliveryRow> {
   return rows[0]!;
 }
 
-/** Every row, two a page; between two pages something happens. */
+/** Every row, two a page; a change comes between two pages. */
 async function pages<Row>(
   read: (page: PageAsked) => Promise<Page<Row>>,
   between: () => Promise<unknown>,

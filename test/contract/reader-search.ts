@@ -1,4 +1,4 @@
-/** Finding again what went through the ledger, as every reader tells it. */
+/** Searches of the ledger's texts, as every backend runs them. */
 import assert from 'node:assert/strict';
 import { failure } from '../../src/domain/failure.ts';
 import type { ConversationId } from '../../src/domain/ids.ts';
@@ -161,7 +161,7 @@ export const searchReads: readonly ReaderCase[] = [
         seen.push(...page.rows);
         after = page.next;
       } while (after !== null);
-      // Two of one millisecond may come in either order.
+      // Two rows of one millisecond may come in either order.
       const numberOf = ({ excerpt }: FoundText): string => excerpt!.text;
       const inOrder = seen.toSorted(
         (a, b) => b.at - a.at || numberOf(b).localeCompare(numberOf(a)),

@@ -1,4 +1,4 @@
-/** What was spent, as every form tells it. */
+/** Spend, as every backend reads it. */
 import assert from 'node:assert/strict';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { SpendBy, SpendRow } from '../../src/domain/spend.ts';
@@ -10,7 +10,7 @@ const model = (name: string) => ({ model: name as ModelName });
 const free = { price: null, costs: false, ...model('local') };
 
 async function spent(it: It, by: SpendBy, since = ''): Promise<readonly SpendRow[]> {
-  // Nobody waits for what was settled; what is reserved after it is there.
+  // No caller waits for a settlement. A later reservation shows that it is stored.
   await reserve(it, charge({ day: '1999-01-01', brain: 'settled' }), tokens(0));
   return it.reader.spent(by, since);
 }
@@ -109,7 +109,7 @@ export const spendReads: readonly ReaderCase[] = [
           [hook, 'ann', 1],
         ],
       );
-      // What nobody waits for does not bring them back, either.
+      // A settlement without a wait does not bring them back, either.
       spend.settle(charge(free), null, used(5));
       await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'ann' });
       assert.equal((await spent(it, 'sender')).length, 2);

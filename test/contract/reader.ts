@@ -1,6 +1,6 @@
 /**
- * What every form tells people who ask, written against the two contracts alone: the ledger makes
- * the states, the reader tells them. Each case has a store of its own.
+ * The reader's contract over every backend: the ledger makes the states, the reader reports them.
+ * Each case has a new store.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -249,7 +249,7 @@ const deadLetters: readonly ReaderCase[] = [
   ],
 ];
 
-/** Runs every promise over one form; each case has a store of its own. */
+/** Runs every case over one backend; each case has a new store. */
 export function testReaderContract(
   name: string,
   backend: Backend,
@@ -278,7 +278,7 @@ export function testReaderContract(
   });
 }
 
-/** One message, answered in parts. */
+/** A message with an answer in parts. */
 async function split(it: It, ...texts: string[]) {
   await arrive(it);
   const claim = await oneIn(it);
@@ -309,7 +309,7 @@ function only<T extends ReplyStory | DeadLetter | object>(list: readonly T[]): T
   return list[0]!;
 }
 
-/** A time of this test. */
+/** Whether it is a time of this test run. */
 function recent(time: number | null | undefined): boolean {
   return typeof time === 'number' && Math.abs(Date.now() - time) < 2 * patienceMs;
 }

@@ -1,4 +1,4 @@
-/** Who may talk on a messenger, from the platform to the reply, with and without storage. */
+/** The access to a messenger, from the platform to the reply, with and without storage. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig } from '../../src/config/config.ts';
@@ -194,7 +194,7 @@ test('with storage the code, the admitted and the silence outlive the process', 
   await first.host.use(runningConfigOf(first.messenger.bot('77:a'), echo('b'), pairing));
   for (const sender of ['5', '6']) await first.messenger.say(sender, 'hello');
   await until(() => first.messenger.delivered.length === 2);
-  // Conversations go their own ways, so theirs may be delivered first.
+  // Conversations are independent, so another's reply may be delivered first.
   const ofFive = first.messenger.delivered.find(({ conversation }) => conversation === '5');
   const code = /: ([A-Z0-9]{8})\./.exec(ofFive!.text)![1]!;
   await first.host.drain();

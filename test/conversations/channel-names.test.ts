@@ -1,4 +1,4 @@
-/** A messenger's people are found by how a person calls the messenger. */
+/** Commands find a messenger's people by the name that a person gives the messenger. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';

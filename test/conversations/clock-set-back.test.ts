@@ -1,4 +1,4 @@
-/** The time of day is set back by an hour while things wait: none of them waits longer for that. */
+/** The time of day is set back by an hour while work waits: none of it waits longer. */
 import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -16,7 +16,7 @@ import { noteEvents } from '../fake/webhook.ts';
 import { webhookConfig } from '../support/program.ts';
 import { within } from '../support/waiting.ts';
 
-/** The time of day stands still at first; the other clock, and all timers, go on. */
+/** The time of day stands still at first; the other clock and all timers run on. */
 function dayOf(t: TestContext): { setBack(): void } {
   const now = Date.now();
   t.mock.timers.enable({ apis: ['Date'], now });

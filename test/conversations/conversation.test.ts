@@ -1,4 +1,4 @@
-/** What conversations of the running program have to do with each other, and with their past. */
+/** The conversations of the running program: their effects on each other, and their past. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelCall } from '../fake/model-server.ts';

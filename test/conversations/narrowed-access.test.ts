@@ -1,4 +1,4 @@
-/** Narrowed access binds the next message, also on a connection that was there before. */
+/** Narrowed access applies to the next message, even on an older connection. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -39,7 +39,7 @@ for (const [what, after] of [
     await asked.promise;
     await host.use(runningConfigOf(messenger.bot('77:a'), echo('after'), after));
     known.resolve();
-    // With pairing there is a code for it.
+    // With pairing the stranger gets a code.
     if (!after.pairing) assert.deepEqual(await handled, turnedAway);
     assert.equal((await handled).kind, 'accepted');
     assert.equal((await host.drain()).rows, 0);
@@ -48,7 +48,7 @@ for (const [what, after] of [
 }
 
 type Chat = {
-  /** The sender as svc knows it. */
+  /** svc's id of the sender. */
   readonly id: string;
   say(text: string): void;
 };
@@ -59,7 +59,7 @@ type Platform = AsyncDisposable & {
   readonly url: string;
   readonly token: string;
   chat(name: string): Chat;
-  /** The texts of all that was sent. */
+  /** The texts of all messages sent. */
   texts(): readonly string[];
 };
 
@@ -97,7 +97,7 @@ async function discord(): Promise<Platform> {
   };
 }
 
-/** A service on a messenger where Ann and Ben may talk, and the model waits to be let. */
+/** A service on a messenger where Ann and Ben may talk. The model waits for the test. */
 async function stage(platform: Platform, access: (ids: readonly string[]) => object) {
   await using made = new AsyncDisposableStack();
   const { path: folder } = made.use(await scratch());
@@ -193,7 +193,7 @@ for (const open of [telegram, discord]) {
   });
 }
 
-/** A connection that stays open, and the answers on it. */
+/** A connection that stays open, and its answers. */
 function openLine(port: number) {
   const socket = connect(port, '127.0.0.1');
   let text = '';
@@ -203,7 +203,7 @@ function openLine(port: number) {
     text.endsWith('}') ? answersOf(text.replaceAll(goOn, '')) : [];
   return {
     write: (bytes: string) => void socket.write(bytes),
-    /** The service has read the head, and waits for the body. */
+    /** Resolves when the service has read the head, and waits for the body. */
     asked: () => until('100 Continue', () => text.includes(goOn)),
     async status(): Promise<number> {
       const [answer] = await until('an answer', () => (answers().length > 0 ? answers() : null));

@@ -1,4 +1,4 @@
-/** `svc pair`: of a stopped service, and through a running one. */
+/** `svc pair`: on a stopped service, and through a running one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
@@ -27,10 +27,10 @@ async function stage() {
     await pairings.load('messenger_a');
     const codes: string[] = [];
     for (const id of senders) {
-      const knocked = pairings.pairingRequest('messenger_a', { id, name: `N${id}` });
-      assert.ok(knocked.kind === 'code');
-      await ledger.accept([], knocked.move);
-      codes.push(knocked.code);
+      const request = pairings.pairingRequest('messenger_a', { id, name: `N${id}` });
+      assert.ok(request.kind === 'code');
+      await ledger.accept([], request.move);
+      codes.push(request.code);
     }
     return codes;
   };

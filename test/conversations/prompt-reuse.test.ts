@@ -1,4 +1,4 @@
-/** Each prompt goes on from the one before, so that a prompt cache can use it. */
+/** Each prompt continues the one before, so that a prompt cache can use it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { meanShare, promptsOf, talks } from '../support/prompt-reuse.ts';

@@ -1,4 +1,4 @@
-/** Sessions and commands in the running program: the guide's transcript, and what a cut does. */
+/** Sessions and commands in the running program: the guide's transcript, and a cut. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { root } from '../support/run-svc.ts';
 const linesOf = ({ body }: ModelCall): readonly string[] =>
   (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
 
-/** What is said, and the reply to it. */
+/** The messages, each with its reply. */
 function transcriptIn(guide: string): readonly (readonly [string, string])[] {
   const [, text = ''] = /^## A transcript[^]*?\n```\n([^]*?)\n```/m.exec(guide) ?? [];
   const [, ...parts] = `\n${text}`.split('\n> ');
@@ -25,7 +25,7 @@ function transcriptIn(guide: string): readonly (readonly [string, string])[] {
 
 const repeat = (call: ModelCall): Step => ({ answer: linesOf(call).join(' | ') });
 
-/** A service with these settings; by itself its model repeats all that it is shown. */
+/** A service with these settings. By default its model repeats its whole context. */
 async function startService(settings: object, script = repeat, brain: object = {}) {
   const own = new AsyncDisposableStack();
   const folder = own.use(await scratch());

@@ -1,4 +1,4 @@
-/** A conversation is taken over and given back against its turns, as with the other forms. */
+/** Takeovers and releases race with a conversation's turns, as on the other backends. */
 import { raceByHand } from '../contract/ledger/by-hand.ts';
 import { openSound, postgresBackend } from '../contract/ledger/forms.ts';
 import { postgresTest } from '../fake/postgres.ts';

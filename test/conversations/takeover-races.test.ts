@@ -1,4 +1,4 @@
-/** A conversation is taken over and given back against its turns: a thousand times by night. */
+/** Takeovers and releases race with a conversation's turns: a thousand times by night. */
 import { test } from 'node:test';
 import { raceByHand } from '../contract/ledger/by-hand.ts';
 import { memoryBackend, openSound, sqliteBackend } from '../contract/ledger/forms.ts';

@@ -1,4 +1,4 @@
-/** An operator takes a conversation over from a model that hangs, and gives it back. */
+/** An operator takes a conversation over from a model that hangs, and releases it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';

@@ -19,10 +19,10 @@ postgresTest('who was let in is told once, whichever instance tells it', async (
   const pairs = both.map(({ ledger }) => new Pairings(ledger, Date.now, random));
   const [first] = pairs;
   await first!.load('messenger_a');
-  const knocked = first!.pairingRequest('messenger_a', { id: '5', name: 'Ann' });
-  assert.ok(knocked.kind === 'code');
-  await both[0].ledger.accept([], knocked.move);
-  assert.equal((await first!.admit(knocked.code)).kind, 'admitted');
+  const request = first!.pairingRequest('messenger_a', { id: '5', name: 'Ann' });
+  assert.ok(request.kind === 'code');
+  await both[0].ledger.accept([], request.move);
+  assert.equal((await first!.admit(request.code)).kind, 'admitted');
   const ids = new Set<string>();
   const accepted = ({ id }: { id: string }): void => void ids.add(id);
   await Promise.all(
@@ -32,7 +32,7 @@ postgresTest('who was let in is told once, whichever instance tells it', async (
     }),
   );
   assert.equal(ids.size, 1);
-  // Whose conversation it is works on it.
+  // The owner of the conversation works on it.
   const claims: InClaim[] = [];
   await until('it can be claimed', async () => {
     for (const { ledger } of both) claims.push(...(await ledger.claim('in', channel, 1)));

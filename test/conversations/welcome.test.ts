@@ -1,4 +1,4 @@
-/** Who was let in is told so once: over restarts, and whoever else works on the ledger. */
+/** A newly admitted person gets one welcome: over restarts, and with other writers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig } from '../../src/config/config.ts';
@@ -21,7 +21,7 @@ import { scratch } from '../support/program.ts';
 const pairing: AccessConfig = { allow: null, groups: 'mention', pairing: true };
 const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
 
-/** @param reaches false: the platform does not say where somebody is talked to */
+/** @param reaches false: the platform does not say where a person can be reached */
 async function house(ledger: Ledger, clock: Clock, reaches = () => true) {
   const it = openHouse(ledger, clock);
   const { messenger, host } = it;

@@ -1,4 +1,4 @@
-/** Slash commands, from what people choose to the response, on a Discord that is a fake. */
+/** Slash commands on a fake Discord, from people's choices to the responses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastOf } from '../agents/stage.ts';
@@ -8,11 +8,11 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startServe } from '../support/in-process.ts';
 import { freePort, scratch, startProgram, writeConfig } from '../support/program.ts';
 
-/** Of a command that is not offered here. */
+/** The description of a command that is not offered here. */
 const ownDescription = 'See which tools there are here, and their last uses';
 const adminToken = 'an-admin-token-of-the-commands';
 
-/** The last that svc registers. */
+/** The last command that svc registers. */
 const isLast = ({ name }: { readonly name: string }): boolean => name === 'help';
 
 async function stage() {
@@ -20,10 +20,10 @@ async function stage() {
   const { path: folder } = own.use(await scratch());
   const clock = { aheadMs: 0 };
   const startedAt = Date.now();
-  // It stands, so that a slow answer to a press comes in time.
+  // The clock stands, so that a slow answer to a press comes in time.
   const now = (): number => startedAt + clock.aheadMs;
   const discord = own.use(await startFakeDiscord({ identifyGapMs: 0, now }));
-  /** What the model waits for. */
+  /** The model's answers wait for it. */
   const held: { until: Promise<void> | null } = { until: null };
   const script = (call: ModelCall): Step => {
     const answer = `heard: ${lastOf(call).content}`;
@@ -54,7 +54,7 @@ async function stage() {
     held,
     ann,
     chat: discord.direct(ann),
-    /** In a process that can be killed. */
+    /** In a separate process, which a test can kill. */
     spawn: () => startProgram(['serve', '--config', file], env),
     start: async () => {
       const program = startServe(file, env);
@@ -149,7 +149,7 @@ test('no reply grows beside a response that was put off', async () => {
   await it.model.call(0);
   const bob = it.discord.user('Bob');
   it.discord.say(it.discord.direct(bob), 'why?', { author: bob });
-  // The reply to a message grows, and it began later.
+  // The reply to Bob's message grows, and it began later.
   await it.discord.waitForSent(1);
   gate.resolve();
   assert.match(await it.response(0), /its end$/);

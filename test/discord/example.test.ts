@@ -1,4 +1,4 @@
-/** examples/discord.json runs as it is written, but for the addresses of this test's machine. */
+/** examples/discord.json runs unchanged, except for the addresses of this test's machine. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Buttons on the fake of Discord, used by discord.js 14: a client that others wrote. */
+/** Buttons on the fake of Discord, used by discord.js 14: a client by others. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

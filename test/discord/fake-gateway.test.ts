@@ -1,4 +1,4 @@
-/** The fake gateway of Discord, talked to frame by frame over the WebSocket client of `ws`. */
+/** The fake gateway of Discord, driven frame by frame with the WebSocket client of `ws`. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, test } from 'node:test';
@@ -11,7 +11,7 @@ type Packet = { op: number; d: Record<string, unknown>; s: number | null; t: str
 /** Guilds, messages in guilds and directly, and their content. */
 const allIntents = 1 | (1 << 9) | (1 << 12) | (1 << 15);
 
-/** A connection to the gateway that sends what it is told to. */
+/** A connection to the gateway that sends the test's packets. */
 async function connect(fake: FakeDiscord, query = '?v=10&encoding=json', path = '/') {
   const socket = new WebSocket(fake.url.replace(/^http/, 'ws').replace('/api', path) + query);
   const got: Packet[] = [];

@@ -1,4 +1,4 @@
-/** The fake of Discord, asked by discord.js 14: a client that others wrote. */
+/** The fake of Discord, used by discord.js 14: a client by others. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, test } from 'node:test';
@@ -21,7 +21,7 @@ function clientOf(fake: FakeDiscord, intents: readonly number[] = allIntents): C
   return new Client({ intents: [...intents], partials: [Partials.Channel], rest });
 }
 
-/** A bot of discord.js that is ready, in a guild with one channel; what it hears is noted. */
+/** A ready bot of discord.js in a guild with one channel; it notes its events. */
 async function stage(options: DiscordOptions = {}, intents?: readonly number[]) {
   const fake = await startFakeDiscord({ identifyGapMs: 0, ...options });
   const guild = fake.guild('Team');
@@ -47,7 +47,7 @@ async function stage(options: DiscordOptions = {}, intents?: readonly number[]) 
   return { fake, guild, channel, ann, client, heard, hears, [Symbol.asyncDispose]: dispose };
 }
 
-/** Waits for the connection of this number to have resumed. */
+/** Waits until the connection of this number has resumed. */
 const resumed = (fake: FakeDiscord, index: number) =>
   fake.until(() => fake.gateway.connections[index]?.resume ?? undefined, `resume ${index}`);
 
@@ -70,7 +70,7 @@ test('a bot of discord.js receives what people say, and its replies arrive', asy
   assert.equal(second?.message.type, 19);
   assert.equal(second?.message.referenced_message?.id, question.id);
   assert.equal(client.guilds.cache.first()?.name, 'Team');
-  // The end of the fake would break off what the client is still reading.
+  // The end of the fake would break off the answers that the client still reads.
   await Promise.all(replies);
 });
 
@@ -126,7 +126,7 @@ suite('a session', { concurrency: true }, () => {
   test('without acknowledged heartbeats is left by the client, and resumed', async () => {
     await using world = await stage();
     const { gateway } = world.fake;
-    // It beats fast only where it has a session: discord.js errs when it leaves in an IDENTIFY.
+    // Fast heartbeats only within a session: discord.js errs when it leaves in an IDENTIFY.
     const usualMs = gateway.heartbeatMs;
     gateway.heartbeatMs = 300;
     gateway.acknowledges = false;

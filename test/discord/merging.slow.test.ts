@@ -1,4 +1,4 @@
-/** What is one message on a Discord that is a fake: several files, and what is said in a burst. */
+/** Several files and bursts of messages on a fake Discord: each makes one message. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastOf } from '../agents/stage.ts';
@@ -8,7 +8,7 @@ import { startServe } from '../support/in-process.ts';
 import { snowflakeAt } from '../../src/channels/discord/wire.ts';
 import { scratch, webhookConfig, writeConfig } from '../support/program.ts';
 
-/** Within it comes what is to be joined, however slow the machine; a command behind ends it. */
+/** All parts come within it, however slow the machine; a command after them ends it. */
 const longMs = 10_000;
 
 async function stage(gather_ms: number) {

@@ -1,6 +1,6 @@
 /**
- * The part of the admin API that the commands call: a real server with the paths, answers and
- * problems of the service, over rows of its own.
+ * The part of the admin API that the commands call: a real server with the service's paths, answers
+ * and problems, over its own rows.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -15,16 +15,16 @@ export type AdminRows = {
   readonly texts: Map<string, StoryText>;
   readonly letters: DeadLetterText[];
   readonly turns: TurnText[];
-  /** What every move is answered with. */
+  /** The answer to every move. */
   readonly move: { code: 200 | 404 | 409 | 503 };
 };
 
 export type FakeAdmin = AsyncDisposable & {
   readonly port: number;
   readonly rows: AdminRows;
-  /** Method and path of each request, and the bearer where one came. */
+  /** The method and path of each request, and its bearer if it had one. */
   readonly asked: readonly string[];
-  /** Answers every request with this instead, when it is set. */
+  /** The answer to every request; null: the usual answers. */
   instead: { readonly status: number; readonly body: string } | null;
 };
 

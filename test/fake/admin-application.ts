@@ -1,4 +1,4 @@
-/** An application around an admin server: its sign-in is real, its shell does what it is told. */
+/** An application around an admin server: a real sign-in, and a shell that the test scripts. */
 import type { ApplicationLink, WindowAsked } from '../../src/admin/application.ts';
 import { SignIn } from '../../src/admin/http/sign-in.ts';
 import { steadyNow } from '../../src/lib/clock.ts';
@@ -6,9 +6,9 @@ import { steadyNow } from '../../src/lib/clock.ts';
 export type FakeApplication = ApplicationLink & {
   readonly signIn: SignIn;
   page: string | null;
-  /** What the next page that asks for a window is told. */
+  /** The answer to the next page that asks for a window. */
   asked: WindowAsked;
-  /** How often a window was asked for. */
+  /** How often a page asked for a window. */
   windows: number;
 };
 

@@ -1,4 +1,4 @@
-/** What the admin API tells of approvals, for its tests: one that waits. */
+/** Approvals for the tests of the admin API: one, which waits. */
 import { approvalRowOf, type Approval, type ApprovalId } from '../../src/domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { ApprovalPort } from '../../src/admin/admin.ts';
@@ -19,7 +19,7 @@ export const approvalReads = (calls: unknown[][]): ApprovalsReader => ({
   },
 });
 
-/** The word is taken for the one that waits. */
+/** Accepts a decision on the approval that waits. */
 export const fakeDeciding = (calls: unknown[][]): ApprovalPort => ({
   async decide(id, verdict) {
     calls.push(['decide', id, verdict]);

@@ -1,4 +1,4 @@
-/** Holds, as the admin API asks for them: of the one conversation that is there. */
+/** Takeovers for the tests of the admin API, of the only conversation. */
 import type { TakeoverPort } from '../../src/admin/admin.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
@@ -21,7 +21,7 @@ const message: Message = {
   sensitivity: 'private',
 };
 
-/** It is held, and one message waits in it. */
+/** An operator has taken the conversation over, and one message waits in it. */
 export function fakeByHand(calls: Calls): TakeoverPort {
   const note = <T>(value: T, ...call: [string, ...unknown[]]): T => {
     calls.push(call);

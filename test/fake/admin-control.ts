@@ -1,11 +1,11 @@
-/** The configuration of the admin API's tests: one in use, one before it. */
+/** The configuration of the admin API's tests: the current revision and the one before it. */
 import type { ConfigControl } from '../../src/admin/config-control.ts';
 import type { Calls } from './admin-ledger.ts';
 import { ids } from './admin-ledger.ts';
 
 export const configText = '{"note":"of the operator alone"}';
 
-/** @param revision of the one in use; rows carry more than their type says */
+/** @param revision of the current configuration; rows have more fields than their type */
 export function fakeControl(calls: Calls, revision: string): ConfigControl {
   const more = { secret: 'of nobody' };
   const kept = { ...more, revision: ids.revision, savedAt: 900, text: configText };

@@ -1,6 +1,6 @@
 /**
- * What the admin API reads and writes, for its tests: one conversation, one message, one dead
- * letter. Rows carry more than their type says, as rows may: none of that may leave the server.
+ * The ledger behind the admin API's tests: one conversation, one message, one dead letter. Rows
+ * have more fields than their type. None of these may leave the server.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export const ids = {
   reply: '0123456789abcdefghjkmp',
   letter: '0123456789abcdefghjkmq',
   conversationId: 'cMDEyMzQ1Njc4OWFiY2RlZmdoamttbnBxcnN0',
-  /** Everything that a path has to encode. */
+  /** All characters that a path must encode. */
   conversation: 'thread/7 ?#%ü&+',
   sender: 'sender-4711',
   code: 'ACDEFGHJ',
@@ -35,7 +35,7 @@ export const ids = {
   variable: 'WEBHOOK_SECRET_NAME',
   use: '0123456789abcdefghjkmn:1:0',
 };
-/** What a provider said of an error. */
+/** A provider's words about an error. */
 export const providerSaid = 'open srv models a.gguf: no such file';
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
@@ -49,7 +49,7 @@ const idsIn = new Map([
   ['approvals', approvalId],
 ]);
 
-/** The path of an operation, of something that is there. */
+/** The path of an operation on the existing rows. */
 export function pathOf({ path }: { readonly path: string }): string {
   return path
     .replace('{id}', idsIn.get(path.split('/')[3]!) ?? ids.message)
@@ -270,10 +270,10 @@ const auditRow: AuditRow = {
   reason: 'it was asked for',
 };
 
-/** The bots of which something is kept: one of Telegram, two of Discord. */
+/** The bots with rows: one of Telegram, two of Discord. */
 const channelKeys = ['messenger_a:47', 'messenger_b:1', 'messenger_b:2'] as ChannelKey[];
 
-/** What was asked of the ledger, oldest first, each call with its arguments. */
+/** The calls of the ledger with their arguments, oldest first. */
 export type Calls = unknown[][];
 
 type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
@@ -341,7 +341,7 @@ export function fakeReader(calls: Calls): LedgerReader {
   };
 }
 
-/** An hour ago one message came, and was answered by a model. */
+/** One message arrived an hour ago, and a model answered it. */
 function keptFigures(asked: FiguresAsked): KeptFigures {
   const bucket = new Bucket(asked.from);
   bucket.accepted = bucket.answered = bucket.model(model, 'local_runtime').answered = 1;
@@ -351,7 +351,7 @@ function keptFigures(asked: FiguresAsked): KeptFigures {
   return gathering.told({ first: { minute: asked.from, hour: null }, ownUntil: null });
 }
 
-/** @param result of every move of a dead letter that is there */
+/** @param result of every move of the dead letter */
 export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
   const move = (what: string) => async (id: string) => {
     calls.push([what, id]);
@@ -384,7 +384,7 @@ export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
   };
 }
 
-/** Whom the gate turned away, with more than its type says. */
+/** Senders that the gate turned away, with more fields than the type. */
 export const turnedAway: readonly TurnedAway[] = [
   Object.assign({ ...more, channel, reason: 'stranger', count: 2, at: 1_000 } as const),
 ];

@@ -1,11 +1,11 @@
-/** Looks at models as the service does: one is there, all others are none. */
+/** Probes models as the service does: one exists, all others do not. */
 import type { ModelProbes } from '../../src/admin/model-probes.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Calls } from './admin-ledger.ts';
 
 const model = 'local_runtime/llama3.2' as ModelName;
 
-/** @param calls is told of what was asked */
+/** @param calls receives the arguments of each call */
 export function fakeLooks(calls: Calls): ModelProbes {
   return {
     probe: async (name) => {

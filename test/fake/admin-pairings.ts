@@ -1,8 +1,8 @@
-/** Who was let in by a code, for the tests of the admin API. */
+/** Senders admitted by a pairing code, for the tests of the admin API. */
 import type { Admissions, Pairing } from '../../src/domain/gate.ts';
 import { ids, type Calls } from './admin-ledger.ts';
 
-/** One who was let in by a code: by any, if it is the one. */
+/** One sender, admitted by a code. */
 export function fakePairings(calls: Calls): Admissions {
   const pairing: Pairing = {
     channel: 'messenger_a',

@@ -3,7 +3,7 @@ import type { SecretControl } from '../../src/admin/secret-control.ts';
 import type { Calls } from './admin-ledger.ts';
 import { ids } from './admin-ledger.ts';
 
-/** @param calls is told of what was asked, values too; rows carry more than their type says */
+/** @param calls receives the arguments, with values; rows have more fields than their type */
 export function fakeSecrets(calls: Calls): SecretControl {
   const more = { value: 'of nobody' };
   const presence = { ...more, source: 'keychain', inKeychain: true } as const;

@@ -1,8 +1,8 @@
-/** What was spent, for the tests of the admin API: one row, by whatever is asked for. */
+/** The spend rows for the tests of the admin API: one row for each grouping. */
 import type { ChannelKey } from '../../src/domain/ids.ts';
 import type { Budget, SpendBy, SpendRow } from '../../src/domain/spend.ts';
 
-/** Keys are those of the other rows. */
+/** A spend row, with the keys of the other rows. */
 export function spentBy(by: SpendBy): SpendRow {
   const keys: Readonly<Record<SpendBy, string>> = {
     day: '1970-01-01',
@@ -25,7 +25,7 @@ export function spentBy(by: SpendBy): SpendRow {
   };
 }
 
-/** Of the brain `main`. */
+/** The budget of the brain `main`. */
 export const budget: Budget = {
   tokensPerTurn: 2_000,
   tokensPerDay: 1_000,

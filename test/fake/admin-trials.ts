@@ -1,4 +1,4 @@
-/** Answers questions about configurations as the service does, from what stands here. */
+/** Answers questions about configurations as the service does, with fixed answers. */
 import type { ConfigTrials, Tried } from '../../src/admin/config-trials.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Calls } from './admin-ledger.ts';
@@ -6,7 +6,7 @@ import { answered } from './admin-ledger.ts';
 
 const model = 'local_runtime/llama3.2' as ModelName;
 
-/** @param calls is told of what was asked */
+/** @param calls receives the arguments of each call */
 export function fakeTrials(calls: Calls): ConfigTrials {
   const asked = <T>(answer: T, ...call: readonly unknown[]): T => {
     calls.push([...call]);

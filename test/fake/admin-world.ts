@@ -30,7 +30,6 @@ import { fakeLooks } from './admin-models.ts';
 import { fakeTrials } from './admin-trials.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
-/** Of the config in use. */
 export const revision = 'r-0001';
 export const secretName = 'WEBHOOK_SECRET_NAME';
 export const senderId = ids.sender;
@@ -44,12 +43,12 @@ export type World = {
   events: EventHub;
   health: Health;
   clockMs: number;
-  /** What the API asked of the ledger. */
+  /** The calls that the API made to the ledger. */
   calls: Calls;
   moveResult: DeadLetterMove;
-  /** What was written down of operators' writes; null: nothing can be. */
+  /** The audit rows of operators' writes; null: writing one fails. */
   audited: AuditRow[] | null;
-  /** Lines of the log, at the level of the world and above. */
+  /** The log lines at the level of the world and above. */
   log(): string;
 };
 
@@ -132,7 +131,7 @@ function backlogOf(
   return { channel: key as ChannelKey, inbox, outbox, oldestAt, oldestReplyAt, unroutableSince };
 }
 
-/** One message that goes well, one that is refused, one reply that dies. */
+/** Reports one message that succeeds, one that is refused, and one reply that dies. */
 export function live(events: EventHub): void {
   const channel = 'webhook' as ChannelKey;
   const model = 'local_runtime/small' as ModelName;
@@ -256,7 +255,7 @@ export const listeners = createListeners({ wrongBearersFree: Infinity });
 
 export type Reply = { status: number; headers: Headers; body: string };
 
-/** An open admin server on a free port, and a way to ask it with exactly these bytes. */
+/** Opens an admin server on a free port, with functions that send it exact bytes. */
 export async function openAdmin(
   world: World,
   options: {
@@ -283,7 +282,7 @@ export async function openAdmin(
     get: (path: string, host = '127.0.0.1') => ask(port, 'GET', path, `Host: ${host}`),
     ask: (method: string, path: string, host = '127.0.0.1') =>
       ask(port, method, path, `Host: ${host}`),
-    /** With exactly these header lines, Host among them, and this body. */
+    /** Sends exactly these header lines, with Host among them, and this body. */
     send: (method: string, path: string, head: readonly string[], body = '') =>
       ask(port, method, path, head.join('\r\n'), body),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
@@ -302,7 +301,7 @@ async function ask(
   let text = '';
   for await (const chunk of socket) {
     text += String(chunk);
-    // A stream has no end: its first frames are enough.
+    // A stream has no end: its first events are enough.
     if (/^content-type: text\/event-stream/im.test(text) && text.includes('\n\n')) break;
   }
   const [head, ...rest] = text.split('\r\n\r\n');

@@ -1,4 +1,4 @@
-/** An application whose state the test sets; it writes down what it is asked to do. */
+/** An application whose state the test sets. It notes its calls. */
 import { EventEmitter, once } from 'node:events';
 import type {
   Application,
@@ -12,13 +12,13 @@ export class FakeApplication implements Application {
   readonly #changes = new EventEmitter().setMaxListeners(0);
   #state: ApplicationState = { at: 'starting' };
   facts: ApplicationFacts;
-  /** Where the pages of the core are; null: it does not serve. */
+  /** The address of the core's pages; null: the core does not serve. */
   pagesAt: string | null = null;
-  /** While it is there, who asks for the pages waits for it. */
+  /** While set, requests for the pages wait for it. */
   held: Promise<void> | null = null;
-  /** How it stands once it was begun again. */
+  /** The state after a restart. */
   onRestart: ApplicationState = { at: 'starting' };
-  /** What the system says to starting by itself; null: it does. */
+  /** The system's fault when autostart is switched on; null: it works. */
   autostartFault: string | null = null;
   waiting = 0;
 

@@ -1,4 +1,4 @@
-/** A keychain that is only read: by what asks for many names at once, and may be kept waiting. */
+/** A read-only keychain for many names at once. A test can hold its reads back. */
 import type { Keychain, KeychainFault, StoredSecrets } from '../../src/secrets/secrets.ts';
 
 export const locked: KeychainFault = {
@@ -8,7 +8,7 @@ export const locked: KeychainFault = {
   remedy: 'Unlock it.',
 };
 
-/** Has these values, and writes down what it was asked for. */
+/** Has these values, and notes the names of each read. */
 export class AskedKeychain {
   readonly asked: string[][] = [];
   opened = 0;
@@ -17,7 +17,7 @@ export class AskedKeychain {
   values: Record<string, string> = {};
   stored: StoredSecrets | null = null;
   fault: KeychainFault | null = null;
-  /** A read waits for it. */
+  /** Each read waits for it. */
   until: Promise<void> = Promise.resolve();
 
   readonly open = async (): Promise<Keychain> => {

@@ -1,4 +1,4 @@
-/** Ways in which an HTTP answer goes wrong on demand, whatever the platform. */
+/** Ways in which an HTTP answer goes wrong on demand, on any platform. */
 import type { ServerResponse } from 'node:http';
 
 export type HttpAnswer = {
@@ -8,11 +8,11 @@ export type HttpAnswer = {
 };
 
 /**
- * `done`: whether the request takes effect before the answer goes wrong (a message is sent, and
- * the bot does not learn it). Otherwise nothing happens.
+ * `done`: the request takes effect before the answer goes wrong. For example the platform sends a
+ * message, and the bot does not learn of it. Otherwise the request has no effect.
  */
 export type Breakage =
-  /** Never answered; the connection stays open. */
+  /** No answer; the connection stays open. */
   | { readonly kind: 'hang'; readonly done?: boolean }
   /** The connection is reset before a byte of an answer. */
   | { readonly kind: 'reset'; readonly done?: boolean }
@@ -20,19 +20,19 @@ export type Breakage =
   | { readonly kind: 'cut'; readonly done?: boolean }
   /** A byte of the answer every `everyMs` milliseconds. */
   | { readonly kind: 'drip'; readonly everyMs: number; readonly done?: boolean }
-  /** What stands before the platform's servers answers, with a page. */
+  /** A proxy before the platform's servers answers with a page. */
   | { readonly kind: 'html'; readonly status: number; readonly done?: boolean }
-  /** The answer is right and comes late. */
+  /** The right answer, but late. */
   | { readonly kind: 'late'; readonly afterMs: number };
 
 const nothing: HttpAnswer = { status: 200, headers: {}, text: '{"nothing":"was done"}' };
 
-/** Whether the request is carried out although its answer goes wrong. */
+/** Whether the request takes effect although its answer goes wrong. */
 export function takesEffect(breakage: { readonly kind: string; readonly done?: boolean }): boolean {
   return breakage.kind === 'late' || breakage.done === true;
 }
 
-/** @param answer what would have been said; null where nothing was done */
+/** @param answer the right answer; null: the request had no effect */
 export function breakAnswer(
   breakage: Breakage,
   answer: HttpAnswer | null,

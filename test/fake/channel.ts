@@ -1,10 +1,10 @@
-/** A channel without a platform: the test hands messages in, and deliveries are written down. */
+/** A channel without a platform: the test hands messages in, and it notes its deliveries. */
 import type { Receive, Channel, ChannelProblem, Handled } from '../../src/channels/channel.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 
-/** What outlives the plans: one platform, whoever is connected to it. */
+/** The platform, which outlives the running configurations and their channels. */
 export class FakePlatform {
   readonly delivered: Reply[] = [];
   readonly key: ChannelKey;
@@ -14,7 +14,7 @@ export class FakePlatform {
     this.key = key as ChannelKey;
   }
 
-  /** Hands one message to the newest channel that is connected. */
+  /** Hands one message to the newest connected channel. */
   say(conversation: string, text: string): Promise<Handled> {
     const receive = this.#connected.at(-1);
     if (receive === undefined) throw new Error('no channel is connected');
@@ -31,7 +31,7 @@ export class FakePlatform {
     return receive([message]);
   }
 
-  /** @param problem what opening it comes to; null: it opens */
+  /** @param problem the result of opening it; null: it opens */
   channel(problem: ChannelProblem | null = null): Channel {
     return {
       tellsSessions: true,

@@ -1,2 +1,2 @@
-/** A port that was open a moment ago may be another server's by now; this one is nobody's. */
+/** A port that no server can have; a port that was free a moment ago may be taken by now. */
 export const closedPort = 1;

@@ -1,4 +1,4 @@
-/** Ledgers whose process ends without a word: what is left is what was on the disk just then. */
+/** Ledgers whose process ends without notice. The disk keeps its state of that moment. */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,14 +27,14 @@ export class Crashes implements AsyncDisposable {
     return crashes;
   }
 
-  /** The file of the ledger that was opened last. */
+  /** The file of the newest ledger. */
   get path(): string {
     return join(this.#folder, `${this.#lives}.db`);
   }
 
-  /** Opens what the last one left. */
+  /** Opens the file that the last ledger left. */
   async open(more: Partial<SqliteOptions> = {}): Promise<Bench> {
-    // Suspects are tried at once: a life here is short.
+    // Suspected messages are tried at once, since each run is short.
     const limits = { besideMs: 0, ...this.#more.limits, ...more.limits };
     const here = { startWriter: writeHere, retentionDays: 30 };
     const options = { path: this.path, ...systemClock, ids, ...here };
@@ -49,13 +49,13 @@ export class Crashes implements AsyncDisposable {
     };
   }
 
-  /** As a process ends by an exception that nobody caught: every open ledger hears of it. */
+  /** Simulates an uncaught exception: every open ledger is notified. */
   throwUncaught(): Promise<Bench> {
     process.emit('uncaughtExceptionMonitor', new Error('a fault'), 'uncaughtException');
     return this.crash();
   }
 
-  /** What is on the disk now is all that the next ledger finds; the old one goes on unseen. */
+  /** Copies the disk as it is now for the next ledger; the old ledger goes on unseen. */
   async crash(): Promise<Bench> {
     const left = this.path;
     this.#lives++;

@@ -1,4 +1,4 @@
-/** A Discord channel on a scripted platform, before a ledger that notes what moves together. */
+/** A Discord channel on a scripted platform, with a ledger that notes each group of writes. */
 import { patienceMs } from '../support/waiting.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Receive, Channel, Handled, Cursor } from '../../src/channels/channel.ts';
@@ -17,16 +17,16 @@ export class NotingLedger {
   readonly messages: Inbound[] = [];
   readonly commits: { readonly ids: readonly string[]; readonly place: Cursor | undefined }[] = [];
   readonly cursors = new Map<string, string>();
-  /** Answered first, one a call with messages. */
+  /** The first answers, one for each call with messages. */
   readonly refusals: Handled[] = [];
-  /** Who waits for room goes on when it is called. */
+  /** Releases the callers that wait for room. */
   makeRoom: () => void = () => {};
   waiting = false;
   hasRoom = false;
-  /** The gate turns away whom it names. */
+  /** The senders that the gate turns away. */
   strangers: readonly string[] = [];
   free = 1_000;
-  /** Awaited before each commit. */
+  /** Each commit waits for it. */
   gate: Promise<void> = Promise.resolve();
 
   readonly receive: Receive = Object.assign(
@@ -74,7 +74,7 @@ export type DiscordBench = AsyncDisposable & {
   readonly discord: ScriptedDiscord;
   readonly ledger: NotingLedger;
   readonly calls: readonly [string, unknown][];
-  /** Another channel with the same settings, as after a restart. */
+  /** Makes another channel with the same settings, as after a restart. */
   make(
     more?: Partial<DiscordDeps> & {
       access?: AccessConfig;
@@ -82,11 +82,11 @@ export type DiscordBench = AsyncDisposable & {
       manners?: Partial<MessengerConfig>;
     },
   ): Channel;
-  /** Makes, opens and runs one, until what it gives back is called. */
+  /** Makes, opens and runs a channel until the test calls the returned stop. */
   run(more?: Partial<DiscordDeps>): Promise<{ channel: Channel; stop: () => Promise<void> }>;
 };
 
-/** Fast, so that what takes minutes is seen in a test. */
+/** Short, so that a test sees the effect of minutes. */
 const limits = { pauseMs: 20, pauseMsMax: 50, spacingMs: 0, tickMs: 20 };
 
 export async function startDiscordBench(): Promise<DiscordBench> {
@@ -132,7 +132,7 @@ export async function startDiscordBench(): Promise<DiscordBench> {
 
 let lastId = 1_346_821_094_301_794_300n;
 
-/** The `d` of a MESSAGE_CREATE with a new, later id; in a direct chat unless it says otherwise. */
+/** The `d` of a MESSAGE_CREATE with a new, later id, by default in a direct chat. */
 export function said(
   content: string,
   more: Record<string, unknown> = {},

@@ -1,7 +1,7 @@
 /**
  * A fake of Discord: REST under `/api/v10`, the gateway on the same port, and a driver that plays
- * the people. Pages: https://discord.com/developers/docs/reference and those that the files in
- * `discord/` name.
+ * the people. Pages: https://discord.com/developers/docs/reference and those named in the files of
+ * `discord/`.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -36,7 +36,7 @@ export type DiscordOptions = Partial<GatewayOptions> & {
   readonly token?: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** Requests of one route in one channel. The platform's own numbers change: it sends headers. */
+  /** Requests of one route in one channel. The platform's own numbers change. */
   readonly routeLimit?: Limit;
   /** "All bots can make up to 50 requests per second." */
   readonly globalLimit?: Limit;
@@ -45,7 +45,7 @@ export type DiscordOptions = Partial<GatewayOptions> & {
 export type DiscordCall = RestRequest & {
   readonly route: string;
   readonly at: number;
-  /** By a fault that a test planned. */
+  /** A planned fault spoiled this request. */
   readonly isSpoiled: boolean;
 };
 
@@ -59,11 +59,11 @@ export class FakeDiscord implements AsyncDisposable {
   token: string;
   readonly bot: User;
   readonly calls: DiscordCall[] = [];
-  /** What the bot has sent, in order. */
+  /** The messages that the bot sent, in order. */
   readonly sent: Sent[] = [];
   readonly typing: Typing[] = [];
   readonly limits: RateLimits;
-  /** What people pressed, in order. */
+  /** The presses of people, in order. */
   readonly interactions: Interaction[] = [];
   readonly slash: SlashCommands;
   readonly reactions: Reaction[] = [];
@@ -110,26 +110,26 @@ export class FakeDiscord implements AsyncDisposable {
     this.#server = createServer((request, response) => {
       this.#take(request, response).catch(() => response.destroy());
     });
-    // A client that was held up does not meet a connection that is just being closed.
+    // Keeps a delayed client from meeting a connection that the server is just closing.
     this.#server.keepAliveTimeout = 60_000;
     this.#server.on('upgrade', (request, socket: Socket, head) => {
       this.#upgrade(request, socket, head);
     });
   }
 
-  /** What belongs into `base_url`: clients add `/v10`. */
+  /** The value for `base_url`: clients add `/v10`. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}/api`;
   }
 
   async listen(): Promise<void> {
-    // While it is away nobody else is given it.
+    // Keeps the port reserved while the server is away.
     this.#port ||= await freePort();
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
   }
 
-  /** Goes away: connections end, new ones are refused until `listen`. */
+  /** Goes away: its connections end, and it refuses new ones until `listen`. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
@@ -138,7 +138,7 @@ export class FakeDiscord implements AsyncDisposable {
     await closed;
   }
 
-  /** Resolves once nobody is connected: all that a process which has ended sent was read. */
+  /** Resolves once nobody is connected: the fake has read all that an ended process sent. */
   readonly unconnected = (): Promise<void> => untilUnconnected(this.#server);
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -151,7 +151,7 @@ export class FakeDiscord implements AsyncDisposable {
     return this.#guilds.user(name, bot);
   }
 
-  /** A guild that the bot is in; a session that is open learns it. */
+  /** A guild with the bot in it; open sessions receive its event. */
   guild(name: string): Guild {
     const guild = this.#guilds.guild(name);
     const created = this.#guilds.created(guild, this.bot);
@@ -172,7 +172,7 @@ export class FakeDiscord implements AsyncDisposable {
     return this.#guilds.direct(user);
   }
 
-  /** Somebody writes; in direct messages the other person, unless `more.author` says otherwise. */
+  /** Somebody writes: `more.author`, or in direct messages the other person. */
   say(channel: Channel, content: string, more: More = {}): Message {
     const state = this.#state(channel);
     const author = more.author ?? channel.recipients?.[0] ?? this.#guilds.user('Stranger');
@@ -190,7 +190,7 @@ export class FakeDiscord implements AsyncDisposable {
     return edited;
   }
 
-  /** A person presses a button, as they see the message. Interactions need no intent. */
+  /** A person presses a button of the message that they see. Interactions need no intent. */
   press(from: User, message: Message, label: string): Interaction {
     const id = this.#guilds.nextId();
     const { channel } = this.#guilds.channels.get(message.channel_id)!;
@@ -203,18 +203,18 @@ export class FakeDiscord implements AsyncDisposable {
     return interaction;
   }
 
-  /** A person chooses a slash command that is registered. */
+  /** A person chooses a registered slash command. */
   choose(from: User, channel: Channel, name: string, text?: string): void {
     const event = this.slash.choose(from, channel, name, text);
     this.gateway.dispatch('INTERACTION_CREATE', 0, () => event);
   }
 
-  /** A message as it stands in its channel now. */
+  /** The message as its channel has it now. */
   shown({ channel_id, id }: Message): Message | undefined {
     return this.#guilds.channels.get(channel_id)?.messages.find((one) => one.id === id);
   }
 
-  /** What stands in a channel now, whoever wrote it; the oldest first. */
+  /** All messages in a channel now, by any author, oldest first. */
   standing(channel: Channel): readonly Message[] {
     return this.#state(channel).messages;
   }
@@ -237,12 +237,12 @@ export class FakeDiscord implements AsyncDisposable {
     this.gateway.dispatch('MESSAGE_DELETE', intentOf(channel), () => gone);
   }
 
-  /** From now on requests about this channel are refused; null: no longer. */
+  /** Refuses requests about this channel from now on; null: no longer. */
   refuse(channel: Channel, refusal: ErrorName | null): void {
     this.#state(channel).refusal = refusal;
   }
 
-  /** The next `times` requests of this route (`POST /channels/:id/messages`, `*`) go wrong so. */
+  /** The next `times` requests of this route (`POST /channels/:id/messages`, `*`) fail so. */
   fail(route: string, fault: DiscordFault, times = 1): void {
     this.#planned.push({ route, fault, left: times });
   }
@@ -256,7 +256,7 @@ export class FakeDiscord implements AsyncDisposable {
     return this.until(() => (this.sent.length >= n ? this.sent : undefined), `${n} messages`);
   }
 
-  /** Waits until a session is open, and told so. */
+  /** Waits until a session is open and has received READY. */
   async waitForReady(): Promise<void> {
     await this.until(() => this.gateway.isReady || undefined, 'a session');
   }
@@ -298,7 +298,7 @@ export class FakeDiscord implements AsyncDisposable {
     });
   }
 
-  /** An attachment of a message, as the fields of it have it. */
+  /** Stores a file, and returns its attachment fields. */
   storeFile(filename: string, type: string, bytes: Uint8Array): Readonly<Record<string, unknown>> {
     return this.#cdn.store(this.#guilds.nextId(), this.#port, { filename, type, bytes });
   }
@@ -317,7 +317,7 @@ export class FakeDiscord implements AsyncDisposable {
     const route = routeOf(rest);
     const fault = this.#nextFault(route);
     this.calls.push({ ...rest, route, at: this.#now(), isSpoiled: fault !== undefined });
-    // A press is answered by its own token.
+    // A press has its own token for its answer.
     const isAnswer = route.endsWith('/:token/callback');
     const known = isAnswer || request.headers.authorization === `Bot ${this.token}`;
     if (fault === undefined) sendAnswer(this.#answer(rest, route, known), response);

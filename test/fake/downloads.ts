@@ -1,4 +1,4 @@
-/** How the platforms send files: whole and at once, or as a test says. */
+/** How the platforms send files: whole and at once, or as a test asks. */
 import type { ServerResponse } from 'node:http';
 
 /** `cut`: the connection ends halfway. `slow`: in so many pieces, with a pause before each. */
@@ -9,13 +9,13 @@ export type Sending =
   | { readonly kind: 'status'; readonly status: number };
 
 export class Downloads {
-  /** The paths that were asked for, in order; each once its answer has begun. */
+  /** The requested paths in order, each noted once its answer has begun. */
   readonly asked: string[] = [];
-  /** How many are under way just now. */
+  /** The number of downloads now under way. */
   underWay = 0;
-  /** While it is set, every download stops halfway. */
+  /** While set, every download stops halfway. */
   stalled = false;
-  /** How the next one is sent. */
+  /** How the fake sends the next file. */
   sending: (path: string) => Sending = () => ({ kind: 'whole' });
   readonly #changed: () => void;
 

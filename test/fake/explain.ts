@@ -1,4 +1,4 @@
-/** How the server would find what a statement asks for; nothing of the statement is done. */
+/** The server's plan of a statement, without running the statement. */
 import type { Client } from 'pg';
 import type { Asked } from '../../src/ledger/postgres/write/statement.ts';
 
@@ -9,7 +9,7 @@ export type PlanNode = {
   readonly Plans?: readonly PlanNode[];
 };
 
-/** Every node of its plan, the outermost first. */
+/** Every node of the statement's plan, the outermost first. */
 export async function planOf(
   client: Client,
   { text, values }: Asked,
@@ -22,7 +22,7 @@ function nodesIn(node: PlanNode): readonly PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesIn)];
 }
 
-/** The tables that a statement reads from their beginning to their end. */
+/** The tables that a statement reads whole. */
 export async function tablesReadWhole(client: Client, asked: Asked): Promise<readonly string[]> {
   const nodes = await planOf(client, asked);
   return nodes.flatMap((node) => {
@@ -32,9 +32,9 @@ export async function tablesReadWhole(client: Client, asked: Asked): Promise<rea
 }
 
 /**
- * From here on the server gathers statistics only when it is told to. By itself it does so at any
- * moment, and between its VACUUM of a table and its ANALYZE it knows the rows' number but nothing
- * of what is in them: a plan of that moment would depend on chance.
+ * Stops automatic statistics: from here on only ANALYZE gathers them. The server may gather them at
+ * any moment. Between its VACUUM and its ANALYZE of a table it knows the number of rows, but not
+ * their values. A plan of that moment would depend on chance.
  */
 export async function gatherOnlyWhenTold(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(

@@ -1,6 +1,6 @@
 /**
- * What can go wrong at a model, named once. Every fake model server knows every name, and the
- * table says what a model is to make of it.
+ * The failures of a model, each with one name. Every fake model server knows every name, and the
+ * table says what failure svc makes of it.
  */
 import type { FailureKind } from '../../src/domain/failure.ts';
 
@@ -11,7 +11,7 @@ export const failures = {
   reset: 'connection_lost',
   /** The connection ends in the middle of the body. */
   cut: 'connection_lost',
-  /** Nothing is answered until the other side goes away. */
+  /** No answer until the client goes away. */
   hang: 'timeout',
   /** The body comes a byte at a time and never ends. */
   drip: 'timeout',
@@ -23,7 +23,7 @@ export const failures = {
   '401': 'unauthorized',
   '404': 'not_found',
   '400': 'rejected',
-  /** The wire's own way of saying that the conversation is too long. */
+  /** The wire's own error for a conversation that is too long. */
   overflow: 'context_overflow',
   /** 307 to the script's `location`. */
   redirect: 'redirected',
@@ -42,5 +42,5 @@ export const failures = {
 export type FailureName = keyof typeof failures;
 export const failureNames = Object.keys(failures) as readonly FailureName[];
 
-/** Stands in every error body, with the request's own key and text: none of it may come out. */
+/** In every error body, with the request's own key and text. svc may pass none of it on. */
 export const upstreamWords = 'upstream-words-that-may-not-come-out';

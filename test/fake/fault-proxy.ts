@@ -1,8 +1,7 @@
 /**
- * A TCP proxy that spoils a share of the exchanges that pass it, until it is healed. It knows just
- * enough of HTTP/1.1 to tell where a request with a content length ends.
- *
- * The near side is who connects to it, the far side the server that it stands before.
+ * A TCP proxy that spoils a share of its exchanges until it is healed. It knows just enough of
+ * HTTP/1.1 to find the end of a request with a content length. The near side is the client, the far
+ * side the server.
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -15,36 +14,36 @@ export const networkFaults = [
   'cut',
   /** The request is held back for up to 300 ms. */
   'delay',
-  /** Half of the request arrives, then nothing happens any more: no answer, and no end. */
+  /** Half of the request arrives; then neither an answer nor an end comes. */
   'half-open',
-  /** The request arrives and is answered, but who sent it gets a RST instead. */
+  /** The request arrives and has its answer, but its sender gets a RST instead. */
   'reset',
   /** Request and answer come in 15 pieces: most in 300 ms each, some in 4 s, some in 18 s. */
   'drip',
-  /** Nobody listens and every connection is gone, for 100 to 200 ms, and again after as long. */
+  /** The port is closed and every connection ends, for 100 to 200 ms, and again after as long. */
   'refused',
 ] as const;
 export type NetworkFault = (typeof networkFaults)[number];
 
 const pieces = 15;
-/** Between two pieces; with the last, nothing that svc waits for is there within its limit. */
+/** Between two pieces. With `endless` nothing that svc waits for arrives within its limit. */
 const pieceMs = { most: 20, some: 270, endless: 1_200 } as const;
 
-/** Nobody listens for as long, and up to twice; then somebody does, for as long again. */
+/** The port is closed for this time up to twice as long, then open for as long again. */
 const awayMs = 100;
 const delayMsMax = 300;
 
-/** Of the exchanges; the first one is always spoiled. */
+/** The share of spoiled exchanges; the first exchange is always spoiled. */
 const share = 0.3;
 
 export class FaultProxy implements AsyncDisposable {
-  /** Exchanges that met a fault. Who is refused cannot be counted here. */
+  /** Exchanges that met a fault. The proxy cannot count refused connections. */
   spoiled = 0;
-  /** Of each endless exchange whose side has let go: after how long, in milliseconds. */
+  /** How long each endless exchange lasted until that side let go, in milliseconds. */
   readonly heldMs = { near: [] as number[], far: [] as number[] };
-  /** Exchanges that do not come to an end by themselves: half-open, or too slow. */
+  /** Exchanges without an end of their own: half-open, or too slow. */
   endless = 0;
-  /** What was sent goes on arriving when its sender has gone. */
+  /** The far side still receives the bytes of a sender that has gone. */
   readonly farStays: boolean;
   readonly port: number;
   readonly #farPort: number;
@@ -63,7 +62,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#random = random;
   }
 
-  /** @param farStays what was sent goes on arriving when its sender has gone */
+  /** @param farStays the far side still receives the bytes of a sender that has gone */
   static async start(farPort: number, random: () => number, farStays = false): Promise<FaultProxy> {
     const proxy = new FaultProxy(await freePort(), farPort, random, farStays);
     await proxy.#listen();
@@ -71,20 +70,20 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   /**
-   * From now on this goes wrong.
-   * @param wasRefused whether somebody has been refused, which only who was can tell
+   * Spoils exchanges with this fault from now on.
+   * @param wasRefused whether the proxy has refused somebody, which only the client can tell
    */
   spoil(fault: NetworkFault, wasRefused: () => Promise<boolean>): void {
     this.#fault = fault;
     if (fault === 'refused') this.#window = this.#refuseInTurns(wasRefused);
   }
 
-  /** Something has met the fault. */
+  /** Whether an exchange has met the fault. */
   get hasSpoiled(): boolean {
     return this.spoiled > 0 || this.#hasRefused;
   }
 
-  /** From now on nothing goes wrong; what has begun to go wrong goes on doing so. */
+  /** Spoils no new exchange from now on; spoiled ones stay spoiled. */
   async heal(): Promise<void> {
     this.#fault = null;
     await this.#window;
@@ -96,7 +95,7 @@ export class FaultProxy implements AsyncDisposable {
     await this.#close();
   }
 
-  /** Whether the exchange that begins now is one to spoil, and how. */
+  /** The fault of the exchange that begins now, or null. */
   next(): NetworkFault | null {
     const fault = this.#fault;
     if (fault === null || fault === 'refused') return null;
@@ -120,7 +119,7 @@ export class FaultProxy implements AsyncDisposable {
     return this.#watch(connect(this.#farPort, '127.0.0.1'));
   }
 
-  /** Notes how long each side waits for an exchange that does not end. */
+  /** Notes how long each side waits for an endless exchange. */
   watchEndless(near: Socket, far: Socket): void {
     const startedAt = performance.now();
     this.endless++;
@@ -145,7 +144,7 @@ export class FaultProxy implements AsyncDisposable {
     await closed;
   }
 
-  /** The first turn lasts until it was met: a slow machine may sleep through any other. */
+  /** The first turn lasts until a client met it: a slow machine may sleep through any other. */
   async #refuseInTurns(wasRefused: () => Promise<boolean>): Promise<void> {
     while (this.#fault === 'refused') {
       await this.#close();
@@ -166,7 +165,7 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
-/** One connection through the proxy: exchange after exchange, each with its own fate. */
+/** One connection through the proxy: each exchange in it may have its own fault. */
 class Passage {
   readonly #proxy: FaultProxy;
   readonly #near: Socket;
@@ -174,7 +173,7 @@ class Passage {
   #request = Buffer.alloc(0);
   #fate: NetworkFault | null = null;
   #pieceMs = 0;
-  /** The pieces that drip to one side go out after those before them. */
+  /** Pieces that drip to one side wait for the pieces before them. */
   #dripping: Promise<void> = Promise.resolve();
 
   constructor(proxy: FaultProxy, near: Socket) {
@@ -264,7 +263,7 @@ async function sendInPieces(
   }
 }
 
-/** Head and body; null while the head is not there. */
+/** The length of head and body; null while the head is incomplete. */
 function requestLength(bytes: Buffer): number | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return null;

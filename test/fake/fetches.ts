@@ -13,7 +13,7 @@ export type FetchSettings = {
   readonly names?: Readonly<Record<string, readonly string[]>>;
 };
 
-/** Its time stands still, so that no limit ends it because the machine is busy. */
+/** Its clock stands still, so that no time limit ends it on a busy machine. */
 export function fetchWith(
   { allowHosts, bytesMax = 65_536, redirectsMax = 3, names = {} }: FetchSettings,
   url: string,
@@ -34,7 +34,7 @@ export function fetchWith(
   return callTool(tool, { url }, surroundings);
 }
 
-/** Fetches one page of a server that is listed by its address and port. */
+/** Fetches one page of a server whose address and port are on the list. */
 export async function show(page: Show, settings: Partial<FetchSettings> = {}): Promise<Called> {
   await using web = await startWeb({ '/page': page });
   const allowHosts = [`127.0.0.1:${web.port}`];

@@ -1,4 +1,4 @@
-/** Rows of figures, as a run keeps them. */
+/** Rows of figures, as a run stores them. */
 import { minuteMs } from '../../src/lib/durations.ts';
 import { Bucket } from '../../src/telemetry/figures/counting.ts';
 import { type FigureRow, type RowLength } from '../../src/telemetry/figures/figures.ts';
@@ -9,7 +9,7 @@ export type Busy = {
   readonly calls: number;
 };
 
-/** What a busy service counts: calls of all lengths, and tokens. */
+/** The counts of a busy service: calls of all lengths, and tokens. */
 export function busyBucket(at: number, { models, calls }: Busy, lengthMs = minuteMs): Bucket {
   const bucket = new Bucket(at);
   bucket.accepted = bucket.answered = models * calls;

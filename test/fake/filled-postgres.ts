@@ -1,14 +1,14 @@
-/** A ledger of many messages in PostgreSQL, as it looks after days of work. */
+/** A ledger of many messages in PostgreSQL, as after days of work. */
 import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
 import { insertRows, type Row } from './insert-rows.ts';
 
-/** A message came each so many milliseconds, from this time on. */
+/** The interval between messages, from `beganAt` on. */
 export const everyMs = 500;
 export const beganAt = 1_790_000_000_000;
 
-/** The id of a message, or of the reply to it. */
+/** The id of a message, or of its reply. */
 export function idAt(number: number, kind: 'message' | 'reply' = 'message'): string {
   const ms = beganAt + number * everyMs + (kind === 'reply' ? 20 : 0);
   return timeText(ms) + timeText(number).padStart(12, '0');
@@ -16,9 +16,9 @@ export function idAt(number: number, kind: 'message' | 'reply' = 'message'): str
 
 export type Filled = {
   readonly messages: number;
-  /** Of these so many wait, and so many replies: the newest. */
+  /** The number of the newest messages that wait, and of the newest replies that wait. */
   readonly waiting: number;
-  /** A conversation has so many turns. */
+  /** The number of turns in each conversation. */
   readonly turnsEach: number;
 };
 
@@ -86,7 +86,7 @@ function rowsAt(number: number, isOpen: boolean, { turnsEach }: Filled): Record<
   };
 }
 
-/** So many messages, a tenth of them waiting, and rows in the tables that `fill` leaves empty. */
+/** Writes so many messages, a tenth waiting, and rows in the tables that `fill` leaves empty. */
 export async function fillAll(client: Client, messages: number): Promise<void> {
   await fill(client, { messages, waiting: messages / 10, turnsEach: 20 });
   const many = `FROM generate_series(1, ${messages}) AS i`;
@@ -135,7 +135,7 @@ export async function fillApprovals(client: Client, approvals: number): Promise<
   );
 }
 
-/** As eight instances keep them, and two days of minutes that are to be swept. */
+/** The figures of eight instances, and two days of minutes for the sweep. */
 export async function fillFigures(client: Client): Promise<void> {
   for (const [lengthMs, rows] of [
     [minuteMs, 3 * 1_440],
@@ -150,7 +150,7 @@ export async function fillFigures(client: Client): Promise<void> {
   }
 }
 
-/** Thirty days of many senders and of all together, which begin 450 days before the messages. */
+/** Thirty days of many senders and of their sum, beginning 450 days before the messages. */
 async function fillSpend(client: Client, rows: number): Promise<void> {
   for (const whose of ["'webhook', 'sender ' || i / 30", "'', ''"]) {
     await client.query(

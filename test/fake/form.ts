@@ -1,4 +1,4 @@
-/** A form with files, read as servers do: by the parser of the platform's own `fetch`. */
+/** A form with files, read by the parser of the platform's own `fetch`, as servers do. */
 export type UploadedFile = {
   /** The name of its field. */
   readonly field: string;
@@ -16,7 +16,7 @@ export function isForm(contentType: string | undefined): boolean {
   return contentType?.startsWith('multipart/form-data') ?? false;
 }
 
-/** @returns null: it is no form */
+/** @returns null: the body is no form */
 export async function readForm(body: Buffer, contentType: string): Promise<UploadedForm | null> {
   const headers = { 'content-type': contentType };
   try {

@@ -11,7 +11,7 @@ import { guard } from './postgres/server.ts';
 
 const program = '/usr/sbin/haproxy';
 
-/** Why there is none here; false: there is one. */
+/** Why it is missing; false: it is there. */
 export const noHaproxy: string | false = whyNone();
 
 function whyNone(): string | false {
@@ -20,7 +20,7 @@ function whyNone(): string | false {
 
 /**
  * Resolves when it listens.
- * @param configuration by which it listens on `port` of 127.0.0.1
+ * @param configuration makes it listen on `port` of 127.0.0.1
  */
 export async function startHaproxy(configuration: string, port: number): Promise<AsyncDisposable> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-haproxy-'));

@@ -1,4 +1,4 @@
-/** A storage whose commits come when they are let, or fail: what is late can be seen. */
+/** A storage whose commits wait for the test, or fail. */
 import type { Acceptance } from '../../src/channels/channel.ts';
 import { conflict } from '../../src/ledger/engine/order/cursors.ts';
 import { refused } from '../../src/ledger/engine/order/intake-limit.ts';
@@ -17,7 +17,7 @@ export class HeldStorage extends MemoryStorage {
   #closed = false;
   readonly #onHeld: (storage: HeldStorage) => void;
 
-  /** @param onHeld is told of each write that waits for its commit */
+  /** @param onHeld called for each write that waits for its commit */
   constructor(
     limits: Partial<MemoryLimits> = {},
     onHeld: (storage: HeldStorage) => void = () => {},
@@ -26,24 +26,24 @@ export class HeldStorage extends MemoryStorage {
     this.#onHeld = onHeld;
   }
 
-  /** All that waits is committed, in its order. */
+  /** Commits all waiting writes, in order. */
   commit(): void {
     for (const held of this.#held.splice(0)) held.commit();
   }
 
-  /** Nothing that waits is committed: there is no room just now. */
+  /** Refuses all waiting writes: there is no room just now. */
   refuse(): void {
     for (const held of this.#held.splice(0)) held.fail();
   }
 
-  /** Nothing that waits is committed, and nothing after it. */
+  /** Fails all waiting writes, and all later ones. */
   fail(error: unknown): void {
     this.#failed = true;
     this.#told?.failed(error);
     this.refuse();
   }
 
-  /** What a storage may tell the ledger over it. */
+  /** The ledger's receiver of the storage's reports. */
   get told(): StorageReport {
     return this.#told!;
   }

@@ -1,4 +1,4 @@
-/** Fills tables of PostgreSQL with rows by the names of their columns. */
+/** Inserts rows into tables of PostgreSQL by column names. */
 import type { Client } from 'pg';
 
 export type Row = Readonly<Record<string, string | number | boolean | null>>;

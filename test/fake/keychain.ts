@@ -1,4 +1,4 @@
-/** A keychain in memory, and a look-up of names, as the contracts of src/secrets promise them. */
+/** A keychain in memory, and a look-up of names, which keep the contracts of src/secrets. */
 import { secretSources } from '../../src/config/found-secret.ts';
 import type { FoundSecret, FoundSecrets, SecretSource } from '../../src/config/found-secret.ts';
 import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
@@ -7,12 +7,12 @@ import type { KeychainState } from '../../src/domain/keychain-state.ts';
 
 export type FakeKeychain = Keychain & {
   readonly values: Map<string, { readonly value: string; readonly setAt: number }>;
-  /** What was asked of it, in order; no value. */
+  /** The calls in order, without values. */
   readonly calls: string[];
   now: KeychainState;
-  /** What is in its list, and no more in its store. */
+  /** Names in its list whose value the store has lost. */
   readonly lost: Set<string>;
-  /** While it is there, each call of the store waits for it. */
+  /** While set, each call of the store waits for it. */
   hold: Promise<void> | null;
   clockMs: number;
 };
@@ -78,16 +78,16 @@ export function explained(state: KeychainState) {
 }
 
 export type FakeLookup = Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'> & {
-  /** What was asked of it, in order. */
+  /** The names looked up, in order. */
   readonly asked: string[];
 };
 
 type Places = Readonly<Record<string, SecretSource | 'unreadable'>>;
 
 /**
- * @param held what the process has, and where it was found
+ * @param held the values of the process, and their places
  * @param since when, milliseconds since 1970
- * @param other what stands where beside that
+ * @param other values in other places
  */
 export function fakeLookup(held: Places, since: number, other: Places = {}): FakeLookup {
   const asked: string[] = [];
@@ -115,7 +115,7 @@ function foundIn(places: Places, name: string): FoundSecret {
   return { kind: 'value', value: `a canary of ${name}`, source, unused: [] };
 }
 
-/** What it has, by name. */
+/** Its values, by name. */
 export function keptIn({ values }: FakeKeychain): ReadonlyMap<string, string> {
   return new Map([...values].map(([name, { value }]) => [name, value]));
 }

@@ -8,7 +8,7 @@ import type { StoreProblem, Ledger } from '../../src/ledger/ledger.ts';
 import { openSqliteLedger, type SqliteOptions } from '../../src/ledger/sqlite/sqlite.ts';
 import { newIds, type Bench } from '../contract/ledger/kit.ts';
 
-/** A folder of its own, and the ledgers that were opened in it. */
+/** A new folder, and the ledgers opened in it. */
 export class LedgerFolder implements AsyncDisposable {
   readonly folder: string;
   readonly path: string;
@@ -37,7 +37,7 @@ export class LedgerFolder implements AsyncDisposable {
     return opened;
   }
 
-  /** Opening must fail with this code, in a sentence that names the file. */
+  /** Asserts that opening fails with this code, in a sentence that names the file. */
   async refuses(code: string): Promise<void> {
     const problem = await this.try();
     assert.ok('kind' in problem, 'it does not open');

@@ -12,14 +12,14 @@ const ledger = await openSqliteLedger({
 });
 if ('kind' in ledger) throw new Error(ledger.message);
 
-// ann: answered, and two replies on their way; bob: being worked on, another waits.
+// ann: answered, with two replies under way; bob: one message in work, another waits.
 await ledger.accept([said('ann', 'one')]);
 const [ann] = await ledger.claim('in', hook, 1);
 await ledger.complete(ann!, effects(ann!, ['a', 'b']));
 await ledger.claim('out', hook, 1);
 await ledger.accept([said('bob', 'two'), said('bob', 'three', { dedupeKey: 'k' })]);
 await ledger.claim('in', hook, 1);
-// cid: a reply that has failed waits for its time: its receiver asks for an hour.
+// cid: a failed reply waits for its time: its receiver asks for an hour.
 await ledger.accept([said('cid', 'four')]);
 const [cid] = await ledger.claim('in', hook, 1);
 await ledger.complete(cid!, effects(cid!, ['c']));
@@ -27,7 +27,7 @@ const [reply] = await ledger.claim('out', hook, 1);
 const how = { park: false, possibleDuplicate: false };
 const asked = failure('server_error', { retryAfterMs: 3_600_000 });
 await ledger.defer(reply!, Date.now() + 3_600_000, asked, how);
-// dee: a reply whose time had come, and which was being tried again.
+// dee: a reply whose time had come, and whose next attempt was under way.
 await ledger.accept([said('dee', 'five')]);
 const [dee] = await ledger.claim('in', hook, 1);
 await ledger.complete(dee!, effects(dee!, ['d']));

@@ -1,4 +1,4 @@
-/** The parts of PostgreSQL's ledger on a database of their own, and what they ask of the server. */
+/** The parts of PostgreSQL's ledger on a new database, and the statements that they send. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow } from '../../src/lib/clock.ts';
@@ -22,26 +22,26 @@ import type { Asked } from '../../src/ledger/postgres/write/statement.ts';
 import { Writer } from '../../src/ledger/postgres/write/writer.ts';
 import { migratedDatabase } from './postgres.ts';
 
-/** The time of day of these parts. */
+/** The parts' time of day. */
 export const now = 1_800_000_000_000;
 
 export type LedgerDeps = AsyncDisposable & {
-  /** Beside the parts, for the rows of a case. */
+  /** A connection beside the parts, for the rows of a case. */
   readonly client: Client;
   readonly rows: WorkingSet;
   readonly reads: Reads;
   readonly batches: PostgresBatches;
-  /** Every statement that they sent. */
+  /** Every statement that the parts sent. */
   readonly asked: Asked[];
   readonly letters: DeadLetters;
   readonly forgetting: Forgetting;
-  /** Done once, when a read has found something, before its answer is told. */
+  /** Runs `act` once, when a read has its rows, before it returns them. */
   afterFound(act: () => Promise<unknown>): void;
-  /** The next flight lands, and its answers are lost with the connection. */
+  /** The next batch commits, and its answers are lost with the connection. */
   loseAnswers(): void;
 };
 
-/** @param fill makes the rows that are there when the ledger opens */
+/** @param fill makes the rows that exist when the ledger opens */
 export async function openParts(
   fill: (client: Client) => Promise<unknown> = async () => {},
 ): Promise<LedgerDeps> {
@@ -96,7 +96,7 @@ export async function openParts(
       return composed;
     },
     steady: steadyNow,
-    // An empty flight would come between.
+    // Without heartbeats no empty batch comes between.
     times: { ...batchTimes, heartbeatMs: 3_600_000 },
     trailing: queues.moves,
   });

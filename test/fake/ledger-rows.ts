@@ -1,4 +1,4 @@
-/** Rows of PostgreSQL's ledger, as a case needs them: columns that are left out are usual ones. */
+/** Rows of PostgreSQL's ledger for a case. Columns left out have usual values. */
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
 import { insertRows } from './insert-rows.ts';
@@ -6,7 +6,7 @@ import { insertRows } from './insert-rows.ts';
 export type Columns = Readonly<Record<string, unknown>>;
 type Row = Parameters<typeof insertRows>[2][number];
 
-/** Ids in their order. */
+/** Ids in ascending order. */
 export function idOf(number: number): string {
   return timeText(1_700_000_000_000 + number) + '0'.repeat(12);
 }
@@ -149,7 +149,7 @@ const usual: Readonly<Record<string, Columns>> = {
   audit: { at: 1, action: 'replay', target: '{}', status: 200, reason: null },
 };
 
-/** @param some of each row what is not as usual */
+/** @param some the unusual columns of each row */
 export async function put(client: Client, table: string, ...some: Columns[]): Promise<void> {
   const rows = some.map((columns) => ({ ...usual[table], ...columns }) as Row);
   await insertRows(client, table, rows);

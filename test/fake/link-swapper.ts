@@ -1,7 +1,7 @@
 /**
- * A process that swaps a file and a folder for links to others, and moves a folder out of the root
- * and back (outside it holds another file), as fast as it can, until its standard input closes.
- * Arguments: the root, the other folder.
+ * A process that attacks a root folder as fast as it can until its standard input closes. It swaps
+ * a file and a folder for links, and moves a folder out of the root and back. Outside the root that
+ * folder has another file. Arguments: the root, the other folder.
  */
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ process.stdin.once('end', () => (ended = true)).resume();
 process.stdout.write('swapping\n');
 swap();
 
-/** A name is missing for a moment between two renames, and never both at once. */
+/** Between two renames one name is missing for a moment, never both at once. */
 function swap(): void {
   for (let round = 0; round < roundsAtOnce; round++) {
     for (const name of ['folder', 'file.txt']) {

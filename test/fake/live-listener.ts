@@ -1,26 +1,30 @@
-/** A connection to the stream of live frames, read by hand. */
+/** A connection to the stream of live events, parsed by hand. */
 import { connect } from 'node:net';
 import type { Dropped, LiveEvent } from '../../src/domain/live-event.ts';
 
-type Told = { readonly id: string; readonly event: string; readonly data: LiveEvent | Dropped };
+type ReceivedEvent = {
+  readonly id: string;
+  readonly event: string;
+  readonly data: LiveEvent | Dropped;
+};
 
 export async function listen(port: number, ...lines: string[]) {
   const socket = connect(port, '127.0.0.1');
   const head = ['GET /api/v1/events HTTP/1.1', 'Host: localhost', ...lines];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  const heard = new Heard();
-  socket.on('data', (part) => heard.take(String(part)));
+  const parser = new EventParser();
+  socket.on('data', (part) => parser.take(String(part)));
   socket.on('error', () => {});
   const closed = new Promise((resolve) => socket.on('close', resolve));
-  void closed.then(() => heard.end());
-  await heard.until((block) => block.includes('retry') || block === 'closed');
-  return { socket, closed, told: heard.told, blocks: heard.blocks, until: heard.until };
+  void closed.then(() => parser.end());
+  await parser.until((block) => block.includes('retry') || block === 'closed');
+  return { socket, closed, told: parser.told, blocks: parser.blocks, until: parser.until };
 }
 
-/** The blocks that came. Chunk sizes stand between blocks, since a chunk is some whole blocks. */
-class Heard {
+/** The blocks received. Chunk sizes come between blocks, since a chunk holds whole blocks. */
+class EventParser {
   readonly blocks: string[] = [];
-  readonly told: Told[] = [];
+  readonly told: ReceivedEvent[] = [];
   #rest = '';
   #look: (block: string) => void = () => {};
 
@@ -39,7 +43,7 @@ class Heard {
     }
   }
 
-  /** The bytes of the last block are no whole block. */
+  /** Drops an incomplete block, and adds the block `closed`. */
   end(): void {
     this.#rest = '';
     this.take('closed\n\n');

@@ -1,4 +1,4 @@
-/** Goes before a program (`--import`), and says what is loaded when its first server listens. */
+/** For `--import`: prints the loaded modules when the program's first server listens. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { registerHooks } from 'node:module';
 

@@ -1,6 +1,6 @@
 /**
- * An address to connect from: another one at each call, for who plays many machines of which none
- * is slowed for what the others send. undefined where the system has only one.
+ * Another address to connect from at each call, for tests that play many machines. Then no machine
+ * is slowed for the requests of the others. undefined where the system has only one address.
  */
 export function anotherHost(): string | undefined {
   if (process.platform !== 'linux') return undefined;

@@ -1,6 +1,6 @@
 /**
- * A messenger without a network: a queue that is confirmed only by what was accepted, and one
- * account, on which two that fetch at once would be an accident.
+ * A messenger without a network: a queue in which only accepting a message confirms it, and one
+ * account. Two clients that fetch from it at once are a fault.
  */
 import { systemClock } from '../../src/lib/clock.ts';
 import { HealthState, type Channel, type Handled } from '../../src/channels/channel.ts';
@@ -15,21 +15,21 @@ type Update = { readonly message: Inbound; readonly done: (handled: Handled) => 
 export class FakeMessenger {
   readonly key: ChannelKey;
   readonly delivered: Reply[] = [];
-  /** How often a connection was opened, began to fetch, was closed. */
+  /** How often a client opened a connection, began to fetch, and closed. */
   readonly counts = { opened: 0, runs: 0, closed: 0, fetchingMost: 0 };
-  /** Resends bear the number of the first. */
+  /** A resent message has the number of the first. */
   #number = 0;
   #fetching = 0;
   readonly #queue: Update[] = [];
   #wake = (): void => {};
-  /** The platform refuses the token of whoever begins to fetch. */
+  /** The platform refuses the token of each client that begins to fetch. */
   refuses = false;
 
   constructor(key = 'messenger_a:77') {
     this.key = key as ChannelKey;
   }
 
-  /** Resolves with what the service answered; a refused one waits until more is said. */
+  /** Resolves with the service's answer. A refused message waits until the next one. */
   say(sender: string, text: string, more: Partial<Inbound> = {}): Promise<Handled> {
     const { key } = this;
     const message: Inbound = {
@@ -86,7 +86,7 @@ export class FakeMessenger {
           if (handled.kind === 'accepted') this.#queue.shift();
           else await this.#fetch(signal);
         }
-        // A platform takes its time to let go.
+        // A platform takes time to end a connection.
         for (let i = 0; i < 20; i++) await new Promise(setImmediate);
         this.#fetching--;
         health.become('stopped');

@@ -1,4 +1,4 @@
-/** What the fake model servers share: a real HTTP server on a free port that follows a script. */
+/** The base of the fake model servers: a real HTTP server on a free port, with a script. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { freePort } from '../support/program.ts';
@@ -6,7 +6,7 @@ import { closedPort } from './closed-port.ts';
 import { upstreamWords } from './failures.ts';
 import type { FailureName } from './failures.ts';
 
-/** A call of a tool, as a script gives it. The wire makes an id where none is given. */
+/** A tool call in a script. The wire makes an id where the script gives none. */
 export type ScriptedCall = {
   readonly name: string;
   readonly arguments: unknown;
@@ -14,8 +14,7 @@ export type ScriptedCall = {
 };
 
 /**
- * What is done with one request, once `after` has come. `more` is laid over the wire's answer,
- * field by field.
+ * The answer to one request, once `after` resolves. `more` overrides fields of the wire's answer.
  */
 export type Step =
   | {
@@ -24,7 +23,7 @@ export type Step =
       readonly after?: Promise<void>;
       readonly delayMs?: number;
       readonly more?: object;
-      /** Where it is streamed: awaited after each piece, which are numbered from 0. */
+      /** For streams: awaited after each piece; pieces count from 0. */
       readonly between?: (piece: number) => Promise<void> | void;
     }
   | {
@@ -42,58 +41,58 @@ export type Step =
       readonly delayMs?: number;
     };
 
-/** One step for every request, or a function of the request and of how many came before it. */
+/** One step for every request, or a function of the request and of the number of earlier ones. */
 export type Script = Step | ((call: ModelCall, before: number) => Step);
 
 export type ModelCall = {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The request's text, and what it is as JSON. */
+  /** The request's text, and its JSON. */
   readonly text: string;
   readonly body: unknown;
   readonly at: number;
-  /** Resolves when it is over: answered, or the other side went away first. */
+  /** Resolves at the end: with the answer sent, or when the client went away first. */
   readonly over: Promise<'answered' | 'gone'>;
 };
 
-/** What differs between two wires. */
+/** The differences between two wires. */
 export type FakeWire = {
-  /** The address that it listens on; 127.0.0.1 where it is left out. */
+  /** The address on which it listens; by default 127.0.0.1. */
   readonly host?: string | undefined;
-  /** A free one where it is left out. */
+  /** By default a free one. */
   readonly port?: number | undefined;
-  /** Where it stands under the origin: `''` or `/v1`. */
+  /** The base path under the origin: `''` or `/v1`. */
   readonly base: string;
   readonly chatPath: string;
-  /** Is told of each question that it is going to answer; absent: nobody is. */
+  /** Called for each question before its answer. */
   heard?(call: ModelCall): void;
   answer(text: string, call: ModelCall, calls: readonly ScriptedCall[]): object;
-  /** The same answer in pieces, as the wire streams it; absent: it cannot. */
+  /** The same answer in pieces, as the wire streams it; absent: the wire has no streams. */
   streamed?(answer: object): { readonly type: string; readonly pieces: readonly string[] };
   error(status: number, words: string): object;
-  /** What it answers to a request that the real one refuses; null: it takes it. */
+  /** The answer to a request that the real server refuses; null: it accepts the request. */
   refuses?(body: unknown): { readonly status: number; readonly body: object } | null;
   overflow(words: string): { readonly status: number; readonly body: object };
-  /** A path that is looked at by POST. */
+  /** A path of a probe by POST. */
   readonly showPath?: string;
   /** The answer to a GET of this path, or to that POST; null: 404. */
   look(path: string, body: unknown): object | null;
 };
 
 export interface FakeModel extends AsyncDisposable {
-  /** What belongs into `base_url`; while it refuses, a place where nobody listens. */
+  /** The value for `base_url`; while it refuses, the address of a closed port. */
   readonly url: string;
   readonly origin: string;
   /** Questions (POST), in order. */
   readonly calls: readonly ModelCall[];
-  /** Looks at what is there, in order. */
+  /** Probes, in order. */
   readonly looks: readonly ModelCall[];
   /** TCP connections ever opened. */
   readonly connections: number;
-  /** Changes what is done from now on, with questions or with looks. */
+  /** Sets the answers from now on, to questions or to probes. */
   script(next: Script, on?: 'calls' | 'looks'): Promise<void>;
-  /** The question of this number, from 0; waits until it is there. */
+  /** The question with this number, from 0; waits until it arrives. */
   call(index: number): Promise<ModelCall>;
 }
 
@@ -136,7 +135,7 @@ class ModelServer implements FakeModel {
   }
 
   async open(): Promise<void> {
-    // While it refuses nobody else is given it.
+    // Keeps the port reserved while the server refuses.
     this.#port ||= await freePort();
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
@@ -235,7 +234,7 @@ class ModelServer implements FakeModel {
   }
 }
 
-/** As models write them: each with the space before it. */
+/** Words as models write them: each with the space before it. */
 export const wordsOf = (text: string): readonly string[] => text.match(/\s*\S+|\s+$/g) ?? [];
 
 const isStream = ({ body }: ModelCall): boolean =>
@@ -257,7 +256,7 @@ async function stream(
   response.end();
 }
 
-/** Does what a name of failures.ts says. */
+/** Produces the failure of failures.ts with that name. */
 function fail(
   step: Extract<Step, { fail: FailureName }>,
   wire: FakeWire,
@@ -315,7 +314,7 @@ function fail(
   }
 }
 
-/** Between two bytes of an answer without end, which are the more the longer one listens. */
+/** Between two bytes of an endless answer. A client that listens longer gets more bytes. */
 const dripMs = 10;
 
 function drip(response: ServerResponse): void {

@@ -1,6 +1,6 @@
 /**
- * A DNS server of names and their addresses, for A and AAAA.
- * Format: RFC 1035, section 4; one question a packet.
+ * A DNS server of names and their addresses, for A and AAAA. Format: RFC 1035, section 4; one
+ * question a packet.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -8,14 +8,14 @@ import { once } from 'node:events';
 export interface NameServer extends AsyncDisposable {
   /** `address:port`. */
   readonly place: string;
-  /** Names that were asked for, in order, once for each type. */
+  /** The names of the questions, in order, once for each type. */
   readonly asked: readonly string[];
 }
 
 /**
- * @param answer the addresses of a name, of both families; `times`: how often that name was asked
- *   for with that type
- * @param place where it listens: on a free port of this machine, if nothing is said
+ * @param answer the addresses of a name, of both families; `times`: the number of earlier questions
+ * for that name and type
+ * @param place where it listens; by default a free port of this machine
  */
 export async function startNameServer(
   answer: (name: string, times: number) => readonly string[],
@@ -70,7 +70,7 @@ const isOf = (address: string, family: '.' | ':'): boolean =>
 function recordOf(type: number, address: string): Buffer {
   const data = type === 1 ? Buffer.from(address.split('.').map(Number)) : sixteenBytes(address);
   const record = Buffer.alloc(12);
-  // The name is the question's; no time to live.
+  // A pointer to the question's name; no time to live.
   record.writeUInt16BE(0xc00c, 0);
   record.writeUInt16BE(type, 2);
   record.writeUInt16BE(1, 4);

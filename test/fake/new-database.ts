@@ -1,4 +1,4 @@
-/** Databases of a service that has stored nothing yet; the schema is made once a process. */
+/** Databases of a service that has stored nothing yet. Each process makes the schema once. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { writeHere } from './writer-here.ts';
 
 let made: Promise<Uint8Array> | null = null;
 
-/** Puts one there; a ledger that is opened on it finds its schema current. */
+/** Copies one to this path. A ledger opened on it finds its schema current. */
 export async function putNewDatabase(path: string): Promise<void> {
   await writeFile(path, await (made ??= make()), { mode: 0o600 });
 }

@@ -5,21 +5,21 @@
 import { startModelServer, wordsOf } from './model-server.ts';
 import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
 
-/** What tests ask for, without looking at what a model is called. */
+/** The models that tests use without a list of their own. */
 const pulled = 'llama3 llama3.2 gemma3 qwen3 m a b c first second near model-0 model-1'
   .split(' ')
   .map((name) => `${name}:latest`);
 
 /**
- * @param options `models` are the tags that it has, looked at anew each time; `remoteHosts` gives
- *   some of them the host that they are handed on to
+ * @param options `models` are its tags, read anew each time; `remoteHosts` gives some of them the
+ * host to which they are forwarded
  */
 export function startFakeOllama(
   script: Script = { answer: 'hello' },
   options: {
     readonly models?: readonly string[];
     readonly remoteHosts?: Readonly<Record<string, string>>;
-    /** What it says that each model can do; absent: a version that does not say. */
+    /** The capabilities of each model; absent: a version that does not report them. */
     readonly capabilities?: readonly string[];
     readonly context?: FakeContext;
     readonly host?: string;
@@ -80,16 +80,16 @@ export function startFakeOllama(
   return startModelServer(wire, script);
 }
 
-/** What it reads in one call, in tokens; what is left out it does not say. */
+/** The tokens that it reads in one call; it does not report absent fields. */
 export type FakeContext = {
   readonly byDefault?: number;
   /** `PARAMETER num_ctx` of the model file. */
   readonly ofFile?: number;
-  /** What the model was made for. */
+  /** The context length for which the model was made. */
   readonly most?: number;
 };
 
-/** Parameters are one text: a name, spaces, a value in each line. */
+/** Parameters are one text: a name, spaces and a value in each line. */
 const shownOf = ({ ofFile, most }: FakeContext): object => ({
   ...(ofFile !== undefined && { parameters: `stop    "<|eot|>"\nnum_ctx    ${ofFile}` }),
   ...(most !== undefined && {
@@ -125,7 +125,7 @@ function piecesOf({ message, ...whole }: Whole): readonly string[] {
   return all.map((line) => `${JSON.stringify(line)}\n`);
 }
 
-/** Its arguments are an object, and an id came only with later versions. */
+/** The arguments are an object, and only later versions send an id. */
 const callOf = ({ name, arguments: given, id }: ScriptedCall): object => ({
   ...(id !== undefined && { id }),
   function: { name, arguments: given },

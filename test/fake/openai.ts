@@ -5,12 +5,12 @@
 import { startModelServer, wordsOf } from './model-server.ts';
 import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
 
-/** @param options `models` null: it has no list of models; `base` is where it stands */
+/** @param options `models` null: it has no list of models; `base` is its base path */
 export function startFakeOpenai(
   script: Script = { answer: 'hello' },
   options: {
     readonly models?: readonly string[] | null;
-    /** What a router says that each model reads; absent: nothing. */
+    /** The inputs of each model as a router reports them; absent: none reported. */
     readonly inputs?: readonly string[];
     readonly base?: string;
     readonly host?: string;
@@ -98,7 +98,7 @@ function choiceOf(text: string, calls: readonly ScriptedCall[]): object {
   return { index: 0, message, finish_reason: 'tool_calls' };
 }
 
-/** Its arguments are a JSON text. */
+/** The arguments are a JSON text. */
 const callOf = ({ name, arguments: given, id }: ScriptedCall, at: number): object => ({
   id: id ?? `call_${at}`,
   type: 'function',

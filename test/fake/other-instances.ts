@@ -5,17 +5,17 @@ import { makeWorld, type World } from './admin-world.ts';
 
 export type OtherInstance = World & {
   readonly id: number;
-  /** How old its last report is; null: it told none. */
+  /** The age of its last report; null: it sent none. */
   ageMs: number | null;
   posts: readonly string[];
   beganAt: number;
-  /** Makes another report of its own. */
+  /** Changes the instance's report. */
   change: (told: Report) => unknown;
 };
 
 export const placeOf = (id: number) => ({ host: `host-${id}`, admin: `10.0.0.${id}:2112` });
 
-/** Worlds with these numbers; the first is asked. `rows`: what lies in their storage. */
+/** Worlds with these numbers; the test asks the first. `rows`: the rows in their storage. */
 export function makeInstances(ids: readonly number[], rows: readonly KeptRows[] | null = null) {
   const all = ids.map((id) => makeInstance(id));
   const living = (): LivingInstance[] =>

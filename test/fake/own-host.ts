@@ -1,6 +1,6 @@
 /**
- * An address of this machine on which only this process listens: what other test files still send
- * to a server of theirs that is gone, and whose port is another's by now, does not come here.
+ * An address of this machine on which only this process listens. Other test files may still send to
+ * a port of a closed server that now belongs to this process; they do not reach this address.
  */
 export const ownHost =
   process.platform === 'linux'

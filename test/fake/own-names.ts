@@ -1,7 +1,6 @@
 /**
- * Loaded into a program by NODE_OPTIONS=--import: from then on the system's way of resolving names
- * is a question to the name server in OWN_NAME_SERVER. It is Node that is changed; the program
- * under test has no setting for this.
+ * Loaded into a program by NODE_OPTIONS=--import. The system's name resolution then asks the name
+ * server in OWN_NAME_SERVER. It changes Node, since the program under test has no setting for this.
  */
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
@@ -13,8 +12,8 @@ type Found = { readonly address: string; readonly family: number };
 
 async function find(name: string): Promise<readonly Found[]> {
   if (isIP(name) !== 0) return [{ address: name, family: isIP(name) }];
-  // One question each, however long the name server is at other things: it counts them. A resolver
-  // that has seen quick answers would not wait as long as it was told to.
+  // One try for each question, since the name server counts them. A resolver that has seen quick
+  // answers would not wait for the whole timeout, so each question has a new one.
   const resolver = new dns.promises.Resolver({ timeout: patienceMs, tries: 1 });
   resolver.setServers([process.env['OWN_NAME_SERVER']!]);
   const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);

@@ -33,14 +33,14 @@ export type PageStage = AsyncDisposable & {
   readonly application: FakeApplication;
   readonly repairs: Repairs;
   readonly keychain: FakeKeychain;
-  /** What the service is given without one. */
+  /** The in-memory secrets of the service without a keychain. */
   readonly inMemory: ReadonlyMap<string, string>;
   readonly folder: string;
   readonly config: string;
   readonly logs: string;
   readonly usedTwice: () => number;
   readonly clock: { steadyMs: number };
-  /** @param path of the server, or a room of the page */
+  /** @param path of the server, or a page */
   readonly ask: (path: string, ask?: Ask) => Promise<Reply>;
   /** Presses a button of the page, as a browser would. */
   readonly press: (
@@ -48,7 +48,7 @@ export type PageStage = AsyncDisposable & {
     fields?: Readonly<Record<string, string>>,
     headers?: Ask['headers'],
   ) => Promise<Reply>;
-  /** The page that an answer leads to. */
+  /** The page to which an answer redirects. */
   readonly follow: (reply: Reply) => Promise<Reply>;
 };
 
@@ -61,7 +61,7 @@ export async function openPageStage(config = echoText): Promise<PageStage> {
   await mkdir(logs);
   const application = new FakeApplication({ config: file, logFile: join(logs, 'svc.log') });
   const keychain = fakeKeychain();
-  // Without a display, so that nothing of this machine is opened.
+  // Without a display, so that nothing opens on this machine.
   const facts = (): FakeApplication['facts'] => application.facts;
   const env = { HOME: folder };
   const inMemory = new Map<string, string>();
@@ -136,7 +136,7 @@ function askerOf({ page, origin }: PageServer): Pick<PageStage, 'ask' | 'press' 
   };
 }
 
-/** Looks again until it is so: what it waits for is on its way. */
+/** Resolves once the condition holds; for results that are on their way. */
 export function until(isSo: () => boolean): Promise<void> {
   return waitUntil(String(isSo), isSo);
 }

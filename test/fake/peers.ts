@@ -1,4 +1,4 @@
-/** Instances on one ledger, all in this process: who lives, who has which post, what is told. */
+/** Instances on one ledger, all in this process, with their leases and broadcasts. */
 import { Listeners } from '../../src/cluster/alone.ts';
 import type { Instance, Peers } from '../../src/cluster/peers.ts';
 
@@ -8,10 +8,10 @@ export class FakePeers {
   readonly #seats = new Map<number, Seat>();
   readonly #posts = new Map<string, number>();
   readonly #changes = new Set<() => void>();
-  /** What was told, oldest first. */
+  /** The broadcasts, oldest first. */
   readonly told: { readonly kind: string; readonly body: string }[] = [];
 
-  /** One more instance, and what it sees. */
+  /** Adds an instance. @returns its view of the others */
   join(id: number, { version = '1.2.3', beganAt = 900_000 } = {}): Peers {
     const ears = new Listeners();
     this.#seats.set(id, { began: { id, version, beganAt }, ears });
@@ -34,14 +34,14 @@ export class FakePeers {
     };
   }
 
-  /** It is dead, and has no post any more. */
+  /** Declares it dead, without any lease. */
   leave(id: number): void {
     this.#seats.delete(id);
     for (const [post, owner] of this.#posts) if (owner === id) this.#posts.delete(post);
     this.#changed();
   }
 
-  /** Gives a post to one of them. */
+  /** Gives a lease to one of them. */
   give(post: string, id: number): void {
     this.#posts.set(post, id);
     this.#changed();

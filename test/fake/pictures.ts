@@ -5,14 +5,14 @@ import { PNG } from 'pngjs';
 
 type Colour = readonly number[];
 
-/** @param colour red, green, blue, and how opaque it is */
+/** @param colour red, green, blue and opacity */
 export function pngOf(width: number, height: number, colour: Colour): Uint8Array {
   const png = new PNG({ width, height });
   for (let at = 0; at < png.data.length; at += 4) png.data.set([...colour, 255].slice(0, 4), at);
   return PNG.sync.write(png);
 }
 
-/** The left half of it red, the right half blue. */
+/** Its left half is red, its right half blue. */
 export function jpegOf(width: number, height: number): Uint8Array {
   const data = new Uint8Array(width * height * 4);
   for (let at = 0; at < width * height; at++) {
@@ -21,7 +21,7 @@ export function jpegOf(width: number, height: number): Uint8Array {
   return jpeg.encode({ width, height, data }, 95).data;
 }
 
-/** The same file with an Exif block that says how to turn it, and the words in it. */
+/** The same file with an Exif block that has an orientation and these words. */
 export function withExif(file: Uint8Array, orientation: number, words: string): Uint8Array {
   const tiff = Buffer.alloc(26);
   tiff.write('MM\0*', 0, 'latin1');
@@ -62,7 +62,7 @@ export function headerOf(
   return chunkOf('IHDR', data);
 }
 
-/** A PNG of those chunks, which are what a decoder takes for whole. */
+/** A PNG of those chunks, and the chunks that make it whole for a decoder. */
 export function pngWith(...chunks: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat([pngSignature, ...chunks, chunkOf('IEND')]);
 }
@@ -79,7 +79,7 @@ export function zerosOf(bytes: number): Buffer {
   return chunkOf('IDAT', Buffer.concat([Buffer.from([0x78, 0x9c]), ...pieces, end, sum]));
 }
 
-/** A GIF whose only frame is of another size than its screen. */
+/** A GIF whose only frame has another size than its screen. */
 export function gifOf(
   screen: readonly number[],
   frame: readonly number[],
@@ -105,7 +105,7 @@ export function segmentOf(marker: number, ...body: readonly number[]): Buffer {
 
 /**
  * A progressive JPEG, gray all over, of scans that change nothing.
- * @param refined each goes over all coefficients, which costs most; else it skips them
+ * @param refined each scan goes over all coefficients, which costs most; else it skips them
  */
 export function jpegOfScans(side: number, scans: number, { refined = false } = {}): Buffer {
   const size = [side >> 8, side & 255];
@@ -129,7 +129,7 @@ export function jpegOfScans(side: number, scans: number, { refined = false } = {
   ]);
 }
 
-/** A GIF whose codes go round in a circle: an invalid one is followed by what refers to it. */
+/** A GIF whose codes form a cycle: an invalid code is followed by one that refers to it. */
 export function gifInCircle(): Uint8Array {
   const codes = [
     [4, 3],

@@ -24,20 +24,20 @@ import { noteEvents } from './webhook.ts';
 const hurried: PollTimes = {
   ...pollTimes,
   heldPauseMs: 20,
-  // What is only to be waited for gets the time that a busy machine may need.
+  // A pure wait gets the time that a busy machine may need.
   farewellMs: patienceMs,
   failurePauseMs: { baseMs: 5, capMs: 20 },
   conflictPauseMs: { baseMs: 5, capMs: 20 },
 };
 
-/** Takes everything in. `settles` false: nothing is safe before `settle` is called for it. */
+/** Accepts everything. `settles` false: nothing is durable before `settle` is called for it. */
 export class HeldLedger {
   readonly taken: string[] = [];
   readonly repeats: string[] = [];
   readonly refusals: Handled[] = [];
   settles = true;
   free = 1_000;
-  /** The gate turns away whom it names. */
+  /** The senders that the gate turns away. */
   strangers: readonly string[] = [];
   wake = Promise.withResolvers<void>();
   readonly #known = new Map<string, PromiseWithResolvers<void>>();
@@ -73,7 +73,7 @@ export class HeldLedger {
   }
 }
 
-/** @param clock that all goes by, but for pauses; this machine's unless a test holds one */
+/** @param clock of everything but pauses; by default this machine's */
 export async function startPolling(
   times: Partial<PollTimes> = {},
   clock: Pick<TakeoverClock, 'now' | 'steady' | 'deadlines'> = {
@@ -108,7 +108,7 @@ export async function startPolling(
     ledger,
     health: health,
     calls,
-    /** What of an earlier run is left is what Telegram and the ledger know. */
+    /** An earlier run leaves only the state of Telegram and the ledger. */
     run() {
       const ending = new AbortController();
       const random = Math.random;

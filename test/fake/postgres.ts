@@ -1,9 +1,9 @@
 /**
- * A real PostgreSQL server for tests: the one that SVC_TEST_POSTGRES names by the URL of a user who
- * may make databases, else one of Debian's package that the whole run shares. A test that needs it
- * is skipped where there is none, and says so. For a server of one's own, which may be stopped,
- * killed or filled: postgres/server.ts; a way to it that fails: postgres/way.ts; a pooler before
- * it: postgres/pgbouncer.ts.
+ * A real PostgreSQL server for tests. SVC_TEST_POSTGRES names it by the URL of a user who may
+ * create databases. Without this variable the whole run shares a server of Debian's package.
+ * Without any server a test that needs one is skipped, with a note. For a server that a test may
+ * stop, kill or fill: postgres/server.ts; for a connection that fails: postgres/way.ts; for a
+ * pooler before the server: postgres/pgbouncer.ts.
  */
 import { platform } from 'node:os';
 import { test } from 'node:test';
@@ -14,21 +14,21 @@ import { createDatabase, postgresPrograms, serverAccount } from './postgres/serv
 import { sharedServer } from './postgres/shared.ts';
 
 export type TestServer = {
-  /** Of a database of that server. */
+  /** The URL of a database of that server. */
   url(database: string): string;
 };
 
 /** Why the tests that need a server cannot run here; false: they can. */
 export const noPostgres: string | false = whyNot();
-/** Why those cannot run that need a server of their own; false: they can. */
+/** Why the tests that need their own server cannot run here; false: they can. */
 export const noOwnPostgres: string | false = whyNone();
 
-/** A test that needs a server; where there is none, it is skipped and says so. */
+/** A test that needs a server. Without one it is skipped, with a note. */
 export function postgresTest(name: string, act: () => Promise<void>): void {
   void test(name, { skip: noPostgres }, act);
 }
 
-/** A test that starts servers; where there are none, it is skipped and says so. */
+/** A test that starts servers. Where it cannot, it is skipped, with a note. */
 export function ownPostgresTest(name: string, act: () => Promise<void>): void {
   void test(name, { skip: noOwnPostgres }, act);
 }
@@ -57,7 +57,7 @@ function given(): string | null {
 
 let found: Promise<TestServer> | null = null;
 
-/** Started where it is not there yet. */
+/** Starts the server unless it runs. */
 export function testServer(): Promise<TestServer> {
   found ??= find();
   return found;
@@ -77,7 +77,7 @@ async function find(): Promise<TestServer> {
 type Made = { readonly name: string; readonly file: number };
 let made: readonly Made[] = [];
 
-/** A database of its own, without anything in it, until its test file is over. @returns its URL */
+/** An empty database until the end of its test file. @returns its URL */
 export function newDatabase(): Promise<string> {
   return makeDatabase();
 }
@@ -92,10 +92,10 @@ async function makeDatabase(template?: string): Promise<string> {
   return database;
 }
 
-/** The same with svc's tables, as a first start makes them. @returns its URL */
+/** A new database with svc's tables, as a first start makes them. @returns its URL */
 export async function migratedDatabase(): Promise<string> {
   if (given() === null) return makeDatabase(await (migrated ??= findMigrated()));
-  // On a server of others no template is left behind.
+  // A server of others gets no template that would stay behind.
   const url = await newDatabase();
   await migrateAt(url);
   return url;
@@ -103,7 +103,7 @@ export async function migratedDatabase(): Promise<string> {
 
 let migrated: Promise<string> | null = null;
 
-/** The template of a run, which the first who needs it makes. @returns its name */
+/** The template of a run; its first user makes it. @returns its name */
 async function findMigrated(): Promise<string> {
   const [name, key] = ['svc_migrated', 48];
   const server = await testServer();
@@ -114,7 +114,7 @@ async function findMigrated(): Promise<string> {
     if (there.rowCount === 0) {
       const url = await createDatabase((one) => server.url(one));
       await migrateAt(url);
-      // Whole or not there.
+      // The rename makes it visible only when it is whole.
       await client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} RENAME TO ${name}`);
     }
     return name;
@@ -129,12 +129,12 @@ async function migrateAt(url: string): Promise<void> {
   await client.end();
 }
 
-/** Of the test file that runs: where cases were that are over. */
+/** For the running test file: the databases of finished cases. */
 let emptied: { readonly file: number; readonly urls: string[] } = { file: -1, urls: [] };
 
 /**
- * One with svc's tables and nothing in them. When its case is over another case of the file has it,
- * which costs less than a new one: it is for cases that change no table, and end all that writes.
+ * A database with svc's tables and no rows. A later case of the file gets the same database, which
+ * costs less than a new one. It is for cases that change no table and end all their writers.
  */
 export async function emptyDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
   const file = filesBegun();
@@ -152,7 +152,7 @@ export async function emptyDatabase(): Promise<AsyncDisposable & { readonly url:
 
 async function empty(url: string): Promise<void> {
   const client = await connect(url);
-  // First the instances: what one of them has still under way lands before, or never.
+  // Instances first: then a write that one of them still has under way lands before this, or never.
   await client.query('DELETE FROM svc.instance');
   const { rows } = await client.query<{ name: string }>(
     "SELECT relname AS name FROM pg_class WHERE relnamespace = 'svc'::regnamespace " +

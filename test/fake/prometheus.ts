@@ -11,7 +11,7 @@ import { guard } from './postgres/server.ts';
 const program = '/usr/bin/prometheus';
 const tool = '/usr/bin/promtool';
 
-/** Why there is none here; false: there is one. */
+/** Why it is missing; false: it is there. */
 export const noPrometheus: string | false = whyNone();
 
 function whyNone(): string | false {
@@ -37,7 +37,7 @@ export class Prometheus implements AsyncDisposable {
     this.#end = end;
   }
 
-  /** What its HTTP API has there. Throws where it says that the question is wrong. */
+  /** The answer of its HTTP API at that path. Throws if Prometheus refuses the question. */
   async ask<T>(path: string): Promise<T> {
     const answer = await fetch(`http://127.0.0.1:${this.#port}/api/v1/${path}`);
     const { status, error, data } = (await answer.json()) as {
@@ -49,7 +49,7 @@ export class Prometheus implements AsyncDisposable {
     return data;
   }
 
-  /** The series that the expression has now. */
+  /** The series of the expression now. */
   async query(expression: string): Promise<readonly Sampled[]> {
     const path = `query?query=${encodeURIComponent(expression)}`;
     return (await this.ask<{ readonly result: readonly Sampled[] }>(path)).result;

@@ -1,4 +1,4 @@
-/** A purse that pays for every call, and keeps what it was told. */
+/** A budget guard that allows every call, and keeps the reported costs. */
 import type { Payable, BudgetGuard, Reserved, Tokens, Used } from '../../src/domain/spend.ts';
 
 export class FakeBudgetGuard implements BudgetGuard {

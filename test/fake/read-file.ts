@@ -1,4 +1,4 @@
-/** A database of SQLite that is filled by hand, and read. */
+/** A database of SQLite that a test fills by hand, and its reader. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ export class ReadFile implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-reader-'));
   readonly path = join(this.folder, 'svc.db');
 
-  /** A database of today's schema, and a connection that may write it. */
+  /** Makes a database of today's schema. @returns a connection that may write it */
   make(): DatabaseSync {
     const db = new DatabaseSync(this.path);
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF');

@@ -1,4 +1,4 @@
-/** The other end of the webhook channel's replies: a real server that keeps what it was sent. */
+/** The receiver of the webhook channel's replies: a real server that keeps the requests. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -10,16 +10,16 @@ export type Received = {
   readonly text: string;
   readonly headers: IncomingHttpHeaders;
   readonly path: string;
-  /** It was answered with a plain 200. */
+  /** The receiver answered with a plain 200. */
   readonly confirmed: boolean;
   /** Milliseconds since 1970. */
   readonly at: number;
 };
 
 /**
- * How a request is answered: by a status, with a body as nearly all receivers answer; by these
- * bytes and an end (`raw`); never (`hang`); by a broken connection (`reset`); or by a status whose
- * body breaks off in the middle (`cut`) or never ends (`drip`).
+ * The answer to a request. A status has a body, as from nearly all receivers. `raw`: these bytes
+ * and an end. `hang`: no answer. `reset`: a broken connection. `cut`: a body that breaks off in the
+ * middle. `drip`: a body that never ends.
  */
 export type Answer =
   | number
@@ -32,11 +32,11 @@ export type Answer =
 
 export type Receiver = AsyncDisposable & {
   readonly url: string;
-  /** Every request whose body came whole, whatever it was answered. */
+  /** Every request whose body came whole, whatever its answer. */
   readonly received: readonly Received[];
   /** TCP connections ever opened. */
   readonly connections: number;
-  /** How the next requests are answered, one each; after them 200. */
+  /** The answers to the next requests, one each; after them 200. */
   readonly script: Answer[];
   /** Resolves when n requests have come. */
   waitFor(n: number): Promise<readonly Received[]>;
@@ -78,7 +78,7 @@ export async function startReceiver(): Promise<Receiver> {
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
-      // Closing twice only says that it was closed.
+      // A second close only reports that the server is closed.
       await new Promise((resolve) => server.close(resolve));
     },
   };

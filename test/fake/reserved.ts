@@ -1,4 +1,4 @@
 import type { ReservedPlaces } from '../../src/brains/tools/caged-request.ts';
 
-/** Nothing of svc's own stands anywhere. */
+/** No place is svc's own. */
 export const noReserved: ReservedPlaces = { holds: async () => false };

@@ -1,6 +1,6 @@
 /**
- * A small Discord under a test's hand: a gateway that does as it is told, and a REST interface that
- * answers what is scripted, else as if all were well.
+ * A small Discord that a test controls: a gateway that follows the test, and a REST interface with
+ * scripted answers. Without a script it answers that all is well.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ type LiveEvent = { op: number; d: Fields; s?: number; t?: string };
 export type RestCall = { method: string; path: string; body: Fields; headers: Fields };
 export type RestAnswer = { status: number; body?: unknown; headers?: Record<string, string> };
 
-/** What answers an IDENTIFY or a RESUME; a number is a close code. */
+/** The answer to an IDENTIFY or a RESUME; a number is a close code. */
 type Welcome = 'well' | 'invalid' | 'resumable' | 'silence' | number;
 
 export class ScriptedDiscord {
@@ -28,32 +28,32 @@ export class ScriptedDiscord {
   readonly gets: RestAnswer[] = [];
   readonly gatewayAnswers: RestAnswer[] = [];
   readonly selfAnswers: RestAnswer[] = [];
-  /** To who opens a direct chat. */
+  /** The answers to requests that open a direct chat. */
   readonly directAnswers: RestAnswer[] = [];
   /** Answers to IDENTIFY and RESUME, one each, before those in `always`. */
   readonly welcomes: Welcome[] = [];
   always: Welcome = 'well';
-  /** Messages by channel, for who asks over REST. */
+  /** Messages by channel, for requests over REST. */
   readonly history = new Map<string, Fields[]>();
   greets = true;
-  /** Connections to the gateway are cut before they are made. */
+  /** Gateway connections are cut before they open. */
   unreachable = false;
-  /** They are never made. */
+  /** Gateway connections never open. */
   hangs = false;
   refusedSockets = 0;
   acknowledges = true;
-  /** Pings that came; no ping is answered while `pongs` is false. */
+  /** Pings received; no ping has an answer while `pongs` is false. */
   pings = 0;
   pongs = true;
   heartbeatMs = 60_000;
   sessionsLeft = 1_000;
   sessions = 0;
   sockets: WebSocket[] = [];
-  /** Connections that were made, greeted or not. */
+  /** Connections opened, greeted or not. */
   connections = 0;
-  /** Of this session: what a RESUME repeats. */
+  /** The events of this session, which a RESUME repeats. */
   #events: LiveEvent[] = [];
-  /** Whoever is killed in the middle of a request leaves it half. */
+  /** A client killed in the middle of a request leaves half of it. */
   #server = createServer((request, response) => {
     this.#rest(request, response).catch(() => response.destroy());
   });
@@ -95,7 +95,7 @@ export class ScriptedDiscord {
     return this.calls.filter(({ method, path }) => method === 'POST' && path.endsWith(ending));
   }
 
-  /** An event with the next sequence number; lost to those who are not connected. */
+  /** Sends an event with the next sequence number; clients without a connection lose it. */
   dispatch(name: string, data: Fields): number {
     const frame: LiveEvent = { op: 0, t: name, s: this.#events.length + 1, d: data };
     this.#events.push(frame);
@@ -115,12 +115,12 @@ export class ScriptedDiscord {
     for (const socket of this.sockets.splice(0)) socket.close(code);
   }
 
-  /** As a network does that goes away. */
+  /** Cuts all connections, as a failing network does. */
   cutAll(): void {
     for (const socket of this.sockets.splice(0)) socket.terminate();
   }
 
-  /** Connections stay open, and nothing is read or answered until they go on. */
+  /** Keeps connections open, but reads and answers nothing until they are resumed. */
   holdAll(): void {
     for (const socket of this.sockets) socket.pause();
   }

@@ -1,4 +1,4 @@
-/** A model inside the process whose outcomes a test gives by hand. */
+/** A model inside the process; the test gives the outcomes. */
 import { failure } from '../../src/domain/failure.ts';
 import type { FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
@@ -8,7 +8,7 @@ import type { Stop } from '../../src/lib/stop.ts';
 
 /** One question that waits for its outcome. */
 export type Question = {
-  /** The id of the model that was asked. */
+  /** The id of the model. */
   readonly asked: string;
   readonly request: ModelRequest;
   readonly stop: Stop;
@@ -23,11 +23,11 @@ export class ScriptedModel implements Model {
   readonly modelId: string;
   readonly locality: 'local' | 'cloud';
   readonly mayForward = false;
-  /** Whether it is shown pictures. */
+  /** Whether it accepts pictures. */
   seesPictures: Sees = false;
   readonly questions: Question[];
 
-  /** @param questions where all that it is asked goes: several models may share one list */
+  /** @param questions receives all its questions: several models may share one list */
   constructor(modelId: string, locality: 'local' | 'cloud' = 'local', questions: Question[] = []) {
     this.questions = questions;
     this.modelId = modelId;
@@ -35,7 +35,6 @@ export class ScriptedModel implements Model {
     this.locality = locality;
   }
 
-  /** The newest question. */
   get last(): Question {
     return this.questions.at(-1)!;
   }
@@ -79,7 +78,7 @@ export class ScriptedModel implements Model {
   }
 }
 
-/** When everything that an outcome set off without a timer has happened. */
+/** Resolves when all timerless consequences of an outcome have happened. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * A Bot API with a script, for tests of the channel alone: each call is answered by what was
- * planned for its method, else as a good server would. The faithful fake is `telegram.ts`.
+ * A Bot API with a script, for tests of the channel alone. It gives each call the planned answer of
+ * its method, else that of a good server. The faithful fake is `telegram.ts`.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,7 +15,7 @@ export const bot = { id: 110201543, is_bot: true, first_name: 'Svc', username: '
 
 type Params = Readonly<Record<string, unknown>>;
 export type Call = { readonly method: string; readonly params: Params; readonly at: number };
-/** `hang`: no answer ever. `cut`: the connection ends instead of one. `page`: not JSON. */
+/** `hang`: no answer ever. `cut`: the connection ends instead. `page`: not JSON. */
 export type Planned =
   | 'hang'
   | 'cut'
@@ -30,9 +30,9 @@ export type Planned =
 
 export class ScriptedTelegram implements AsyncDisposable {
   readonly calls: Call[] = [];
-  /** Not confirmed. */
+  /** The unconfirmed updates. */
   readonly pending: { readonly update_id: number }[] = [];
-  /** How many polls were open at once, at most. */
+  /** The most polls open at once. */
   pollsAtOnceMost = 0;
   readonly #planned = new Map<string, Planned[]>();
   readonly #server: Server;
@@ -57,7 +57,7 @@ export class ScriptedTelegram implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The next calls of that method are answered by these, one each. */
+  /** The next calls of that method get these answers, one each. */
   plan(method: string, ...answers: readonly Planned[]): void {
     this.#planned.set(method, [...(this.#planned.get(method) ?? []), ...answers]);
   }

@@ -1,4 +1,4 @@
-/** What sends a reply to Telegram, alone, with its pace. */
+/** The sender of replies to Telegram, alone, with its pace. */
 import { patienceMs } from '../support/waiting.ts';
 import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
 import { loadLexer } from '../../src/channels/telegram/markdown.ts';
@@ -10,10 +10,10 @@ import { takeoverClock } from '../support/hand-clock.ts';
 import { ScriptedTelegram, token } from './scripted-telegram.ts';
 import type { Planned } from './scripted-telegram.ts';
 
-/** An attempt that nothing went before. */
+/** A first attempt. */
 export const first = { number: 1, possibleDuplicate: false, late: false };
 
-/** Replies on their way to a Bot API with a script. Time stands still until it is moved. */
+/** Replies on their way to a Bot API with a script. Time stands still until the test moves it. */
 export async function startSending(
   given: { baseUrl?: string; random?: () => number; paced?: true } = {},
 ) {

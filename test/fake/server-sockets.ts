@@ -1,4 +1,4 @@
-/** The servers' ends of connections within this process, by which is known what has been read. */
+/** The servers' ends of connections within this process, which show how much was read. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
@@ -24,7 +24,7 @@ export class ServerSockets implements Disposable {
     unsubscribe(accepted, this.#heard);
   }
 
-  /** @param client is connected */
+  /** @param client connected */
   async of(client: Socket): Promise<Socket> {
     for (;;) {
       const socket = this.#sockets.get(`${client.remotePort} ${client.localPort}`);
@@ -34,7 +34,7 @@ export class ServerSockets implements Disposable {
   }
 }
 
-/** Resolves when so many bytes were read in all, or no more are while things are as they are. */
+/** Resolves when the server has read so many bytes in all, or reads no more as things are. */
 export async function untilRead(socket: Socket, bytes: number): Promise<void> {
   while (socket.bytesRead < bytes && !socket.destroyed && !socket.isPaused()) await setImmediate();
 }

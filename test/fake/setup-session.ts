@@ -1,14 +1,14 @@
-/** A way through the first run that a test leads: it says which page comes, and what is taken. */
+/** A first run that a test leads: it chooses the next page, and keeps the answers. */
 import type { Answer, Frontend, Page, SetupEnd, SetupSession } from '../../apps/setup/setup.ts';
 
 export type FakeSession = Omit<SetupSession, 'goesOn'> & {
   goesOn: boolean;
-  /** Every answer that was taken. */
+  /** Every accepted answer. */
   readonly taken: readonly Answer[];
-  /** How many wait for the next page. */
+  /** The number of callers that wait for the next page. */
   readonly waiting: () => number;
   show(page: Partial<Page>): void;
-  /** What follows from an answer; nothing where it says nothing. */
+  /** Called with each answer; does nothing by default. */
   onAnswer: (answer: Answer) => void;
   end(how: SetupEnd): void;
 };

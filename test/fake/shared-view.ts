@@ -1,4 +1,4 @@
-/** What instances tell each other, in this process; it may be held back, or fail. */
+/** The shared view of instances, in this process. A test may hold it back, or make it fail. */
 import type {
   Looked,
   LiveEventBatch,
@@ -10,12 +10,12 @@ export class FakeView {
   readonly reports = new Map<number, { readonly report: string; readonly at: number }>();
   readonly lots: LiveEventBatch[] = [];
   rows: readonly RowsOfChannel[] = [];
-  /** What every call waits for; one that rejects is what it fails by. */
+  /** Every call waits for it; its rejection is the call's failure. */
   way: Promise<void> = Promise.resolve();
-  /** Milliseconds; how old reports are goes by it. */
+  /** In milliseconds; the age of reports is measured by it. */
   clockMs = 0;
   sweeps = 0;
-  /** How often each was asked. */
+  /** The number of calls by name. */
   readonly asked: Record<string, number> = {};
 
   readonly view: SharedView = {

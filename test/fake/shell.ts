@@ -1,4 +1,4 @@
-/** The shell's end of its socket, for a core to connect to: what it hears, and what it says. */
+/** The shell's end of its socket, to which a core connects: the messages of both sides. */
 import { once } from 'node:events';
 import { mkdtempDisposableSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -16,17 +16,17 @@ export type FakeShell = AsyncDisposable & {
   /** For the core's environment. */
   readonly orders: CoreOrders;
   readonly env: { readonly SVC_DESKTOP: string };
-  /** All that cores said, in order. */
+  /** All messages of cores, in order. */
   readonly heard: readonly FromCore[];
-  /** The next of this kind that nobody has taken yet, also of those that came before. */
+  /** The next message of this kind that nobody has taken yet, even if it came before. */
   next<K extends Kind>(kind: K): Promise<Said<K>>;
   say(message: ToCore): void;
-  /** The address of a page with a code; the core must be at work. */
+  /** The address of a page with a code; the core must run. */
   offer(): Promise<URL>;
   grant(): Promise<string | null>;
-  /** As a kill of the shell: its connections end, and nobody listens. */
+  /** Simulates a kill of the shell: its connections end, and nobody listens. */
   gone(): Promise<void>;
-  /** Another shell, at the same socket. */
+  /** Starts another shell at the same socket. */
   back(): Promise<void>;
 };
 

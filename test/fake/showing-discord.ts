@@ -1,4 +1,4 @@
-/** What Discord shows before, instead of and after a reply, for the tests of each. */
+/** Discord messages before, instead of and after a reply, for the tests of each. */
 import type { EnvName, MessengerConfig } from '../../src/config/config.ts';
 import { createDiscordChannel } from '../../src/channels/discord/discord.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
@@ -18,8 +18,8 @@ import { noteEvents } from './webhook.ts';
 const first = { number: 1, possibleDuplicate: false, late: false };
 
 /**
- * A channel of Discord's, and what stands on the platform.
- * @param haste what waits for some time waits so many times shorter
+ * A channel of Discord's, and the messages of the platform.
+ * @param haste divides each wait
  */
 export async function startShowing(
   more: Partial<MessengerConfig> = {},
@@ -77,7 +77,7 @@ export async function startShowing(
     },
     called: (route: string) =>
       fake.until(() => fake.calls.find((call) => call.route === route), route),
-    /** What stands there, by the bot. */
+    /** The bot's texts in that channel. */
     texts: ({ id }: Place = chat) =>
       fake.sent
         .filter(({ channelId }) => channelId === id)

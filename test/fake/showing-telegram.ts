@@ -1,4 +1,4 @@
-/** A Telegram channel on the faithful fake, and what stands in its chats. */
+/** A Telegram channel on the faithful fake, and the messages in its chats. */
 import type { EnvName, MessengerConfig } from '../../src/config/config.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
@@ -18,8 +18,8 @@ const first = { number: 1, possibleDuplicate: false, late: false };
 
 /**
  * @param now of the platform, in milliseconds since 1970
- * @param haste what waits for some time waits so many times shorter
- * @param draftsFor whom the platform lets show drafts
+ * @param haste divides each wait
+ * @param draftsFor the chats in which the platform allows drafts
  */
 export async function startShowing(
   more: Partial<MessengerConfig> = {},
@@ -59,7 +59,7 @@ export async function startShowing(
       const whole = { id: 'r1', inReplyTo: 'q1', address: addressOf(target), ...reply };
       return deliverTo(whole as Reply);
     },
-    /** Begins to show a reply to a message of that address. */
+    /** Begins to show a reply to a message with that address. */
     preview: (target: readonly (number | null)[], replaces: string | null = null) => {
       const made: string[] = [];
       const question = 'q1' as MessageId;
@@ -75,7 +75,7 @@ export async function startShowing(
         await running;
       });
     },
-    /** The texts that stand in that chat, by the bot. */
+    /** The bot's texts in that chat. */
     texts: () => {
       const standing = telegram.sent.map(({ message }) => telegram.shown(message));
       return standing.flatMap((message) => (message?.text === undefined ? [] : [message.text]));

@@ -14,21 +14,21 @@ export type Heard = {
   readonly bytes: Uint8Array;
 };
 
-/** What it says was said; an answer as it stands; or none at all. */
+/** The transcript; a whole answer; or no answer at all. */
 export type SpeechAnswer =
   | string
   | { readonly status: number; readonly body: string }
   | { readonly hangs: true };
 
 export interface FakeSpeech extends AsyncDisposable {
-  /** What belongs into `speech.base_url`. */
+  /** The value for `speech.base_url`. */
   readonly url: string;
   readonly heard: readonly Heard[];
-  /** From now on. */
+  /** Sets the answer from now on. */
   answer(next: SpeechAnswer): void;
 }
 
-/** @param first one for all, or by what is heard */
+/** @param first one answer for all, or a function of the audio */
 export async function startFakeSpeech(
   first: SpeechAnswer | ((heard: Heard) => SpeechAnswer),
 ): Promise<FakeSpeech> {

@@ -1,24 +1,23 @@
 /**
- * A Bot API server that others wrote, as a second opinion on the channel: the package
- * telegram-test-api, https://github.com/jehy/telegram-test-api. It ignores `offset` and `timeout`
- * (an empty answer comes at once, an update is given once), knows no sendChatAction, and checks no
- * text: for a smoke test only. The fake in `telegram.ts` is the one to test against.
+ * A Bot API server by others, as a second opinion on the channel: the package telegram-test-api,
+ * https://github.com/jehy/telegram-test-api. It ignores `offset` and `timeout`: an empty answer
+ * comes at once, and it gives an update once. It knows no sendChatAction, and checks no text. So it
+ * serves a smoke test only; other tests use the fake in `telegram.ts`.
  */
 import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js';
 import { freePort } from '../support/program.ts';
 import { Watch } from './watch.ts';
 
-/** What a bot sent: the parameters of its sendMessage. */
+/** The parameters of a bot's sendMessage. */
 export type TestApiReply = Readonly<Record<string, unknown>> & { readonly text: string };
 
 export type TestApi = AsyncDisposable & {
-  /** What belongs into `base_url`. */
+  /** The value for `base_url`. */
   readonly url: string;
   readonly token: string;
-  /** The private chat that `say` speaks in. */
+  /** The private chat of `say`. */
   readonly chatId: number;
   readonly replies: () => readonly TestApiReply[];
-  /** The person writes to the bot. */
   readonly say: (text: string) => Promise<void>;
   /** Waits until the bot has sent n messages. */
   readonly waitForReplies: (n: number) => Promise<readonly TestApiReply[]>;

@@ -1,8 +1,8 @@
 /**
- * A fake of the Telegram Bot API: a real HTTP server, and a driver that plays the people.
- * Page: https://core.telegram.org/bots/api#making-requests. Requests are GET or POST to
- * `/bot<token>/<method>`, parameters in the query, as a form, with files, or as JSON. What each
- * part follows is said in `telegram/`.
+ * A fake of the Telegram Bot API: a real HTTP server, and a driver that plays the people. Page:
+ * https://core.telegram.org/bots/api#making-requests. Requests are GET or POST to
+ * `/bot<token>/<method>`. Parameters come in the query, as a form, with files, or as JSON. The
+ * files in `telegram/` name the sources of each part.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -32,16 +32,16 @@ import { Watch } from './watch.ts';
 export type TelegramOptions = {
   readonly token?: string;
   readonly username?: string;
-  /** False: privacy mode, in which a group's messages mostly do not reach the bot. */
+  /** False: privacy mode, in which the bot does not receive most messages of a group. */
   readonly readsAllGroupMessages?: boolean;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
   readonly random?: () => number;
-  /** How many milliseconds a second of Telegram's own waits lasts; 1,000 unless a test hurries. */
+  /** The milliseconds in a second of Telegram's own waits; by default 1,000. */
   readonly secondMs?: number;
-  /** Whether it refuses what is more than its limits. */
+  /** Whether it enforces its rate limits. */
   readonly limited?: boolean;
-  /** Whom it lets show drafts; a server of today everyone. */
+  /** The chats in which it allows drafts; a server of today allows everyone. */
   readonly draftsFor?: DraftsFor;
 };
 
@@ -56,12 +56,12 @@ export class FakeTelegram implements AsyncDisposable {
   readonly bot: User;
   readonly calls: TelegramCall[] = [];
   readonly limits: RateLimits | null;
-  /** What people see of commands, and the reactions that the bot has set. */
+  /** The commands that people see, and the bot's reactions. */
   readonly commands = new CommandList();
   readonly reactions: Reaction[] = [];
   /** TCP connections ever opened. */
   connections = 0;
-  /** Is told of every call, and waited for, before anything is done. */
+  /** Called and awaited for every call, before anything else. */
   onCall: ((call: TelegramCall) => Promise<void>) | null = null;
   readonly #world: World;
   readonly #watch = new Watch();
@@ -101,12 +101,12 @@ export class FakeTelegram implements AsyncDisposable {
     this.#server.on('connection', () => this.connections++);
   }
 
-  /** What belongs into `base_url`. */
+  /** The value for `base_url`. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** What the bot has sent, in order. */
+  /** The messages that the bot sent, in order. */
   get sent(): readonly Sent[] {
     return this.#world.sent;
   }
@@ -120,7 +120,7 @@ export class FakeTelegram implements AsyncDisposable {
     return this.#world.typing;
   }
 
-  /** What people pressed, in order. */
+  /** The presses of people, in order. */
   get presses(): readonly Press[] {
     return this.#world.presses;
   }
@@ -130,7 +130,7 @@ export class FakeTelegram implements AsyncDisposable {
     return this.#world.queue.confirmed;
   }
 
-  /** How many updates wait to be confirmed. */
+  /** The number of unconfirmed updates. */
   get pending(): number {
     return this.#world.queue.pending;
   }
@@ -141,13 +141,13 @@ export class FakeTelegram implements AsyncDisposable {
   }
 
   async listen(): Promise<void> {
-    // While it is away nobody else is given it.
+    // Keeps the port reserved while the server is away.
     this.#port ||= await freePort();
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
   }
 
-  /** Goes away: connections end, new ones are refused until `listen`. */
+  /** Goes away: its connections end, and it refuses new ones until `listen`. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
@@ -155,7 +155,7 @@ export class FakeTelegram implements AsyncDisposable {
     await closed;
   }
 
-  /** Resolves once nobody is connected: all that a process which has ended sent was read. */
+  /** Resolves once nobody is connected: the fake has read all that an ended process sent. */
   unconnected(): Promise<void> {
     return untilUnconnected(this.#server);
   }
@@ -190,7 +190,7 @@ export class FakeTelegram implements AsyncDisposable {
     return this.#world.chats.channel(title);
   }
 
-  /** A person writes. In a private chat it is that person, in a group `more.from` or a stranger. */
+  /** A person writes: in a private chat its person, in a group `more.from` or a stranger. */
   say(chat: Chat, text: string, more: More = {}): Message {
     const state = this.#state(chat);
     const entities = more.entities ?? entitiesIn(text);
@@ -198,7 +198,7 @@ export class FakeTelegram implements AsyncDisposable {
     return this.#arrive(state, authorIn(chat, more), more, content);
   }
 
-  /** What is said, pressed and edited in it comes to the bot at once, by one poll. */
+  /** One poll delivers all messages, presses and edits of `act`. */
   together<T>(act: () => T): T {
     return this.#world.queue.together(act);
   }
@@ -208,7 +208,7 @@ export class FakeTelegram implements AsyncDisposable {
     return this.#arrive(this.#state(chat), authorIn(chat, more), more, content);
   }
 
-  /** A person presses a button, as they see the message; the bot is told of it as it now is. */
+  /** A person presses a button of the message that they see; the bot gets its present state. */
   press(person: User, seen: Message, label: string): Press {
     const { chats, presses, queue } = this.#world;
     const { press, query } = pressOn(seen, label, person, this.#now());
@@ -219,12 +219,12 @@ export class FakeTelegram implements AsyncDisposable {
     return press;
   }
 
-  /** A message as it stands in its chat now. */
+  /** The message as its chat has it now. */
   shown({ chat, message_id }: Message): Message | undefined {
     return this.#state(chat).messages.get(message_id);
   }
 
-  /** What a person sees there of a message that is still being written. */
+  /** The unfinished message that a person sees there. */
   draftIn(chat: Chat): Draft | undefined {
     return this.#world.drafts.in(chat.id);
   }
@@ -242,12 +242,12 @@ export class FakeTelegram implements AsyncDisposable {
     return message;
   }
 
-  /** Somebody deletes a message; the bot is not told. */
+  /** Somebody deletes a message; the bot receives no update. */
   remove({ chat, message_id }: Message): void {
     this.#state(chat).messages.delete(message_id);
   }
 
-  /** A new topic in a forum, made by `from` (the bot itself, if need be); returns its id. */
+  /** Opens a topic in a forum, made by `from` (by default the bot itself). @returns its id */
   openTopic(chat: Chat, name: string, from?: User): number {
     const content = { forum_topic_created: { name, icon_color: 7_322_096 } };
     const state = this.#state(chat);
@@ -263,12 +263,12 @@ export class FakeTelegram implements AsyncDisposable {
     this.#state(chat).topics.delete(topic);
   }
 
-  /** The person blocks the bot, or lets it in again. */
+  /** The person blocks the bot, or admits it again. */
   block(chat: Chat, blocked = true): void {
     this.#state(chat).blocked = blocked;
   }
 
-  /** The bot is thrown out of a group, which says so in a `my_chat_member`. */
+  /** Removes the bot from a group, with a `my_chat_member` update. */
   kick(chat: Chat): void {
     this.#state(chat).kicked = true;
     const from = authorIn(chat, {});
@@ -280,7 +280,7 @@ export class FakeTelegram implements AsyncDisposable {
     this.#world.queue.add('my_chat_member', { chat, from, date, old_chat_member, new_chat_member });
   }
 
-  /** A basic group becomes a supergroup, with both service messages; returns the new chat. */
+  /** Turns a basic group into a supergroup, with both service messages. @returns the new chat */
   migrate(chat: Chat): Chat {
     const old = this.#state(chat);
     const next = this.supergroup(chat.title ?? '');
@@ -291,14 +291,14 @@ export class FakeTelegram implements AsyncDisposable {
     return next;
   }
 
-  /** Any update, of any type; returns its update_id, or null when that type is not asked for. */
+  /** Adds an update of any type. @returns its update_id; null: the bot did not ask for this type */
   push(type: string, value: object): number | null {
     const id = this.#world.queue.add(type, value);
     this.#watch.changed();
     return id;
   }
 
-  /** Numbers of updates start anew, as they do after a week without any. */
+  /** The numbers of updates start anew, as after a week without any. */
   restartUpdateIds(from?: number): void {
     this.#world.queue.restartIds(from);
   }
@@ -313,7 +313,7 @@ export class FakeTelegram implements AsyncDisposable {
     this.#revoked = true;
   }
 
-  /** A file that a message may name, in the place of one at its path; returns its file_id. */
+  /** Stores a file at its path for messages, replacing an earlier one. @returns its file_id */
   storeFile(path: string, bytes: Buffer): string {
     const id = `AgACAgIAAxkBAAI${this.#world.files.size + 1}`;
     const file: StoredFile = { path, bytes };
@@ -321,12 +321,12 @@ export class FakeTelegram implements AsyncDisposable {
     return id;
   }
 
-  /** The next `times` calls of this method (`*`: of any) go wrong this way. */
+  /** The next `times` calls of this method (`*`: of any) get this fault. */
   fail(method: string, fault: Fault, times = 1): void {
     this.#planned.push({ method: method.toLowerCase(), fault, left: times });
   }
 
-  /** No fault that was planned happens any more. */
+  /** Drops all planned faults. */
   heal(): void {
     this.#planned.length = 0;
   }
@@ -336,7 +336,7 @@ export class FakeTelegram implements AsyncDisposable {
     return this.until(() => (this.sent.length >= n ? this.sent : undefined), `${n} messages`);
   }
 
-  /** Waits for the call of this method that has the number `index`, from 0. */
+  /** Waits for call number `index` of this method, from 0. */
   waitForCall(method: string, index = 0): Promise<TelegramCall> {
     const of = (): TelegramCall | undefined => this.callsOf(method)[index];
     return this.until(of, `call ${index} of ${method}`);
@@ -373,7 +373,7 @@ export class FakeTelegram implements AsyncDisposable {
     const path = /^\/(file\/)?bot([^/]*)\/(.+)$/.exec(url.pathname);
     if (path === null) return send(refuse(404, 'Not Found'), response);
     const [, file, token, rest = ''] = path;
-    // The platform's own servers know by its shape that a token is none.
+    // The platform's own servers recognise by its shape that a token is invalid.
     if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.#revoked) return send(refuse(401, 'Unauthorized'), response);
     if (file !== undefined) {

@@ -19,12 +19,12 @@ import { ScriptedModel } from './scripted-model.ts';
 
 type Thinking = {
   readonly steps: readonly TraceStep[];
-  /** What was answered beside the reply. */
+  /** The answers beside the reply. */
   readonly unsent: readonly UnsentAnswer[];
   readonly faults: readonly unknown[];
   readonly stopper: Stopper;
   readonly decision: Promise<Decision>;
-  /** null while it still thinks. */
+  /** null while the brain still thinks. */
   now(): Decision | null;
 };
 
@@ -40,11 +40,11 @@ export type Asking = Partial<ResponderOptions> & {
   history?: readonly TurnRow[];
   turnMs?: number;
   stop?: Stop;
-  /** Is shown the reply while it grows; left out: nobody looks. */
+  /** Called with each partial reply; absent: nobody watches. */
   show?: (whole: string) => void;
 };
 
-/** Starts one turn over the models, the first ranked best; time stands still until it is moved. */
+/** Starts one turn over the models, the first ranked best. Time stands still by default. */
 export function think(
   t: TestContext,
   models: readonly ScriptedModel[],
@@ -96,14 +96,14 @@ const delayOf = (failure: Failure, attempt: number): number | null =>
 
 type Three = [ScriptedModel, ScriptedModel, ScriptedModel];
 
-/** Models to think with, the first ranked best. */
+/** Three models, the first ranked best. */
 export const three = (): Three => [
   new ScriptedModel('a'),
   new ScriptedModel('b'),
   new ScriptedModel('c'),
 ];
 
-/** Whose reply it is and its text, or which apology. */
+/** The model and text of the reply, or the kind of the apology. */
 export const brief = (decision: Decision | null): string =>
   decision === null
     ? 'thinking'

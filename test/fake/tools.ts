@@ -1,10 +1,10 @@
-/** Tools inside the process that write down what was run. */
+/** Tools inside the process that note their calls. */
 import type { ToolName } from '../../src/config/config.ts';
 import type { Tool, ToolResult, ToolSurroundings } from '../../src/brains/tools/tool.ts';
 
 export type FakeTool = Tool & { readonly ran: Readonly<Record<string, unknown>>[] };
 
-/** A tool with one text parameter; @param more lays over what it does */
+/** A tool with one text parameter; @param more overrides its fields */
 export function fakeTool(
   name: ToolName,
   parameter: string | null,

@@ -1,16 +1,16 @@
 import type { Server } from 'node:http';
 import { until } from '../support/waiting.ts';
 
-/** Looks without a connection, one after the other, after which none is at the door. */
-const looksMin = 3;
+/** Checks in a row without a connection, after which none can still be arriving. */
+const checksMin = 3;
 
-/** Resolves once nobody is connected: all that a process which has ended sent was read. */
+/** Resolves once nobody is connected: all that an ended process sent was read. */
 export async function untilUnconnected(server: Server): Promise<void> {
-  // Between two looks a turn of the loop lets those in whom the system holds at the door.
-  let quietLooks = 0;
+  // Between two checks a turn of the loop accepts connections that the system holds back.
+  let quietChecks = 0;
   await until('an end of all connections', async () => {
     const open = await new Promise((resolve) => server.getConnections((_, n) => resolve(n)));
-    quietLooks = open === 0 ? quietLooks + 1 : 0;
-    return quietLooks === looksMin;
+    quietChecks = open === 0 ? quietChecks + 1 : 0;
+    return quietChecks === checksMin;
   });
 }

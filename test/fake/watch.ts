@@ -1,4 +1,4 @@
-/** Waiting for what a fake server sees; one that waits in vain says for what. */
+/** Waits for events of a fake server. A wait in vain fails with its description. */
 import { patienceMs } from '../support/waiting.ts';
 
 type Waiting = { readonly look: () => void; readonly stop: (why: Error) => void };
@@ -6,15 +6,15 @@ type Waiting = { readonly look: () => void; readonly stop: (why: Error) => void 
 export class Watch {
   readonly #waiting = new Set<Waiting>();
 
-  /** Something happened: everyone who waits looks again. */
+  /** Makes every waiter check again. */
   changed(): void {
     for (const { look } of this.#waiting) look();
   }
 
   /**
-   * What `find` gives as soon as it gives something.
-   * @param what said in the error when nothing came
-   * @param boundMs for a benchmark or a proof, whose size says how long it takes
+   * Returns the first result of `find`.
+   * @param what named in the error when nothing came
+   * @param boundMs for a benchmark or a proof, whose size determines how long it takes
    */
   async until<T>(find: () => T | undefined, what: string, boundMs = patienceMs): Promise<T> {
     const there = find();
@@ -38,7 +38,7 @@ export class Watch {
     }
   }
 
-  /** The server is gone: whoever still waits is told so. */
+  /** The server is gone: every waiter fails with this. */
   close(): void {
     for (const { stop } of this.#waiting) stop(new Error('the fake server was closed'));
   }

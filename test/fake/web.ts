@@ -1,4 +1,4 @@
-/** A web server that shows what it is told to, also what no decent server would show. */
+/** A web server with scripted pages, including some that no decent server would send. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -10,7 +10,7 @@ export type Page = {
   readonly body?: string | Buffer;
 };
 
-/** A page, or what is done with the bare connection once the request's head has come. */
+/** A page, or a function of the bare connection once the request's head has come. */
 export type Show = Page | ((socket: Socket) => void);
 
 export type Visit = {
@@ -24,7 +24,7 @@ export interface Web extends AsyncDisposable {
   readonly port: number;
   /** With the address as host. */
   readonly origin: string;
-  /** By path with query; what is not there is answered with 404. */
+  /** By path with query; other paths get 404. */
   readonly pages: Map<string, Show>;
   /** Requests whose body came whole. */
   readonly visits: readonly Visit[];
@@ -88,13 +88,13 @@ export async function startWeb(
   };
 }
 
-/** A redirect to there. */
+/** A redirect to that location. */
 export function redirectTo(location: string, status = 302): Page {
   return { status, headers: { location } };
 }
 
 /**
- * Raw bytes, over and over, until the other side has had enough.
+ * Raw bytes, over and over, until the client ends.
  * @param flows called once, when some pieces have followed the head
  */
 export function endless(head: string, again: string, everyMs = 0, flows = (): void => {}): Show {

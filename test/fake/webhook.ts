@@ -57,7 +57,7 @@ export type NotingAccept = Receive & {
   free: number;
 };
 
-/** Accepts everything, or answers what `next` holds first; a known dedupe key is a duplicate. */
+/** Accepts everything, or gives the answers in `next` first; a known dedupe key is a duplicate. */
 export function noteAccept(): NotingAccept {
   const first = new Map<string, { id: MessageId; fingerprint: string | undefined }>();
   const accept = (batch: readonly Inbound[]): Promise<Accepted | Refused> => {
@@ -95,8 +95,8 @@ export type RunningWebhook = AsyncDisposable & {
 };
 
 /**
- * No limit in time ends anything there: a busy machine may be slower than a client may be.
- * @param limits in the place of those
+ * Without time limits: a busy machine may be slower than a client may be.
+ * @param limits override the defaults
  */
 export async function startWebhook(
   deps: Partial<ListenDeps> = {},
@@ -132,7 +132,7 @@ export async function startWebhook(
   };
 }
 
-/** Answers under way get a minute to end, where the channel gives them a second. */
+/** Gives open answers a minute to end, where the channel gives them a second. */
 function patient(listeners: Listeners): Listeners {
   return {
     async take(address) {
@@ -163,7 +163,7 @@ export async function exchange(port: number, text: string | Buffer): Promise<rea
   return answersOf(await readAll(socket));
 }
 
-/** Everything that comes until the connection ends, also when it ends by a reset. */
+/** Reads until the connection ends, even by a reset. */
 export function readAll(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -193,7 +193,7 @@ export function answersOf(text: string): Answer[] {
   return answers;
 }
 
-/** A request in HTTP's own form; `connection: close` unless other headers are given. */
+/** A request as HTTP bytes; `connection: close` unless other headers are given. */
 export function post(
   body: string,
   headers: Record<string, string> = {},

@@ -1,6 +1,6 @@
 /**
- * The writer of a database without a thread of its own: the same code in this one, reached by the
- * same messages. For cases that open hundreds of ledgers: each thread takes its time to start.
+ * The writer of a database without a thread of its own: the same code in this thread, with the same
+ * messages. It is for cases that open hundreds of ledgers, since each thread takes time to start.
  */
 import { EventEmitter } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** Channels that do not close, or do not end: what it keeps from closing, which is nothing. */
+/** Channels that do not close, or do not end: they keep nothing else from closing. */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -33,7 +33,7 @@ function house() {
 
 const types = ['webhook', 'messenger_a', 'messenger_b'] as const;
 
-/** @param change what is different about each of the three channels, by its type */
+/** @param change the differences of each of the three channels, by its type */
 function runningConfigOf(change: (type: string) => Partial<Channel>): RunningConfig {
   const brain = echo('one');
   const channels = types.map((type) => {
@@ -105,7 +105,7 @@ test('a connection whose run does not end keeps the next one from beginning for 
     begun.push('new');
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
   };
-  /** Two connections to one account are not to be open at once. */
+  /** Two connections to one account must not be open at once. */
   const sameAs = (): boolean => false;
   const messenger = (change: Partial<Channel>): RunningConfig =>
     runningConfigOf((type) => (type === 'messenger_a' ? { sameAs, ...change } : {}));

@@ -1,4 +1,4 @@
-/** Connections to a platform while the configuration changes, and when one of them is no good. */
+/** Connections to a platform while the configuration changes, and when one of them is faulty. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
@@ -156,7 +156,7 @@ test('an automatic cut is said in one line, where the wire has no field for it',
   await host.drain();
 });
 
-/** A ledger in which every conversation was last heard of an hour ago. */
+/** A ledger in which every conversation had its last message an hour ago. */
 function openMemoryWithPast(time: { now: number }) {
   const ledger = openMemory(time);
   const claim = ledger.claim.bind(ledger);

@@ -1,4 +1,4 @@
-/** After an exception that nobody caught, only the messages that were at work count as tried. */
+/** After an uncaught exception, only the messages in work count as tried. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -19,7 +19,7 @@ import {
 } from '../contract/ledger/kit.ts';
 import { patienceMs } from '../support/waiting.ts';
 
-/** How often each unsettled message counts as tried, by its text. */
+/** The counted tries of each unsettled message, by its text. */
 function triesIn(path: string): Record<string, unknown> {
   using db = new DatabaseSync(path, { readOnly: true });
   const text = "json_extract(body, '$.text')";
@@ -27,7 +27,7 @@ function triesIn(path: string): Record<string, unknown> {
   return Object.fromEntries(rows.map(({ text: of, attempts }) => [of, attempts]));
 }
 
-/** Two of ann's and one of bob's wait; ann's first is at work. */
+/** Two of ann's and one of bob's wait; ann's first is in work. */
 async function oneAtWork(crashes: Crashes): Promise<Bench> {
   const it = await crashes.open();
   await accept(it, said('ann', 'a'), said('ann', 'behind a'), said('bob', 'b'));
@@ -129,7 +129,7 @@ test('a note that is torn, and one of an end before the last, say nothing', asyn
   await using former = await Crashes.make();
   const it = await oneAtWork(former);
   process.emit('uncaughtExceptionMonitor', new Error('a fault'), 'uncaughtException');
-  // As by a release that does not know of such notes, and dies without one.
+  // Simulates a release that does not know such notes, and dies without one.
   await accept(it, said('cid', 'c'));
   await former.crash();
   assert.deepEqual(triesIn(former.path), { a: 1, 'behind a': 0, b: 1, c: 1 });

@@ -1,4 +1,4 @@
-/** The message that ends the process is found, and nobody else pays for it. */
+/** Crash isolation finds the message that ends the process, and spares all others. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -22,8 +22,8 @@ import {
 } from '../contract/ledger/kit.ts';
 import { patienceMs } from '../support/waiting.ts';
 
-/** ann, bob and cid were being worked on at two unclean ends. */
-async function threeSuspects(crashes: Crashes): Promise<Bench> {
+/** Messages of ann, bob and cid were in work at two unclean ends. */
+async function threeSuspected(crashes: Crashes): Promise<Bench> {
   const first = await crashes.open();
   await accept(first, said('ann', 'a'), said('bob', 'b'), said('cid', 'c'), said('ann', 'later'));
   await takeIn(first, 10);
@@ -45,7 +45,7 @@ async function workOff(it: Bench, channel: typeof other, done: string[]): Promis
 suite('after two unclean ends', { concurrency: 4 }, () => {
   test('suspects run one at a time, alone, and are cleared by their first success', async () => {
     await using crashes = await Crashes.make();
-    const it = await threeSuspects(crashes);
+    const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'new'));
     for (const text of ['a', 'b', 'c']) {
       const claim = await oneIn(it);
@@ -61,7 +61,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
 
   test('whoever waits is woken for each suspect, and for all when none is left', async () => {
     await using crashes = await Crashes.make();
-    const it = await threeSuspects(crashes);
+    const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'on another channel', { channel: other }));
     const done: string[] = [];
     it.ledger.onReady((box, channel) => {
@@ -75,7 +75,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
 
   test('one that ended the process twice while alone is condemned, and no other', async () => {
     await using crashes = await Crashes.make();
-    let it = await threeSuspects(crashes);
+    let it = await threeSuspected(crashes);
     // bob's is the poison: the process ends as soon as it runs.
     await answer(it, await oneIn(it), 're: a');
     assert.equal((await oneIn(it)).message.text, 'b');
@@ -100,12 +100,12 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
 
   test('a suspect that is given back has not run', async () => {
     await using crashes = await Crashes.make();
-    let it = await threeSuspects(crashes);
+    let it = await threeSuspected(crashes);
     for (let times = 0; times < 3; times++) {
       const claim = await oneIn(it);
       assert.equal(claim.message.text, 'a');
       await it.ledger.release(claim);
-      // Nothing but a commit after it proves that it is on the disk.
+      // Only a later commit proves that it is on the disk.
       await accept(it, said('eve', `${times}`));
       it = await crashes.crash();
     }
@@ -114,7 +114,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
 
   test('one that was to run alone when the end came has not run', async () => {
     await using crashes = await Crashes.make({ onFault: (error) => assert.fail(String(error)) });
-    await threeSuspects(crashes);
+    await threeSuspected(crashes);
     const poison = await crashes.crash();
     assert.equal((await oneIn(poison)).message.text, 'a');
     const it = await crashes.crash();
@@ -133,7 +133,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
 
   test('a clean end clears everybody', async () => {
     await using crashes = await Crashes.make();
-    const it = await threeSuspects(crashes);
+    const it = await threeSuspected(crashes);
     await takeIn(it, 10);
     await it.ledger[Symbol.asyncDispose]();
     const after = await crashes.open();
@@ -154,7 +154,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
   test('the others start beside one that has run alone for a while, which is cleared', async () => {
     let now = Date.now();
     await using crashes = await Crashes.make({ now: () => now, limits: { aloneMs: 1 } });
-    const it = await threeSuspects(crashes);
+    const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'new'));
     const slow = await oneIn(it);
     await noneIn(it);
@@ -179,7 +179,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
   test('together they hold up the others for a time at most, and are no less suspect', async () => {
     let now = Date.now();
     await using crashes = await Crashes.make({ now: () => now, limits: { stallMs: 1 } });
-    const it = await threeSuspects(crashes);
+    const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'new'));
     assert.equal((await oneIn(it)).message.text, 'a');
     now += 10;
@@ -193,7 +193,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
 
   test('ends before it has lived a while are no evidence, and hold nobody up', async () => {
     await using crashes = await Crashes.make({ limits: { besideMs: 60_000 } });
-    let it = await threeSuspects(crashes);
+    let it = await threeSuspected(crashes);
     for (let ends = 0; ends < 4; ends++) {
       await accept(it, said(`dee${ends}`, 'new'));
       const claim = await oneIn(it);
@@ -232,7 +232,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
 
   test('a suspect whose channel is not served holds up nothing', async () => {
     await using crashes = await Crashes.make();
-    const it = await threeSuspects(crashes);
+    const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'new', { channel: other }));
     it.ledger.serve([other]);
     assert.deepEqual(textsIn(await takeIn(it, 10, other)), ['new']);
@@ -259,7 +259,7 @@ test('a crash loop marks replies and counts them, and moves none along its sched
 
 test('an end by failing storage is no evidence against any message', async () => {
   await using crashes = await Crashes.make();
-  let it = await threeSuspects(crashes);
+  let it = await threeSuspected(crashes);
   for (let ends = 0; ends < 3; ends++) {
     const claim = await oneIn(it);
     assert.deepEqual([claim.message.text, claim.attempt, claim.poison], ['a', 3, false]);

@@ -1,4 +1,4 @@
-/** The Host while its plans come and go: held-up work, broken plans, and the end in between. */
+/** The runtime and its changing configurations: held-up work, broken ones, and the end. */
 import { historyBounds } from '../../src/domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -24,7 +24,7 @@ const { now, steady } = systemClock;
 const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
 const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
 
-/** A host on a ledger in memory, and what it is connected to. */
+/** A runtime on a ledger in memory, and its connections. */
 function house(terms: Partial<Durability> = {}, retireGraceMs = 30_000) {
   const ledger = createMemoryLedger({ now, steady, ids });
   const durability = { ...ledger.durability, ...terms };
@@ -52,7 +52,7 @@ function prompt(name: string): Brain {
   };
 }
 
-/** Answers nothing before its turn is aborted, or not even then. */
+/** Does not answer before its turn is aborted, or not even then. */
 function hanging(name: string, deaf = false) {
   const held: Stop[] = [];
   const brain: Brain = {
@@ -80,7 +80,7 @@ function runningConfigOf(channel: Channel | null, brain: Brain): RunningConfig {
   return new RunningConfig(brain.name, planned, new Map([[brain.name, brain]]));
 }
 
-/** A channel that counts its openings and closings, and is open only when it is told to be. */
+/** A channel that counts its openings and closings, and opens only when the test lets it. */
 function doored(platform: FakePlatform) {
   const door = { opening: 0, closed: 0, open: () => {} };
   const opened = new Promise<void>((resolve) => (door.open = resolve));
@@ -188,7 +188,7 @@ test('unless told otherwise, a turn under way has 30 s when a plan comes', async
     seconds++;
     return false;
   });
-  // The plan begins to wait some turns of the loop after it was taken out of use.
+  // The configuration begins to wait some turns of the loop after its replacement.
   assert.ok(seconds >= 30, `${seconds} s`);
   t.mock.timers.reset();
   await host.drain();
@@ -289,7 +289,7 @@ test('what waits for a channel that is gone holds up no drain', async () => {
   assert.ok(now() - startedAt < drainMs, 'it did not wait for what cannot be worked on');
 });
 
-/** What a sender reads when its own turn met a bug of ours. */
+/** The reply to a sender whose own turn met a bug of ours. */
 const faultSentence = /^Sorry, something went wrong here/;
 
 test('a brain that throws ends its own turn, and its sender is told', async () => {

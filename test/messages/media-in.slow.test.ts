@@ -1,4 +1,4 @@
-/** What comes with messages, on the whole program: who is shown it, what is said of the rest. */
+/** Attachments on the whole program: which models see them, and the notes about the rest. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import jpeg from 'jpeg-js';
@@ -33,7 +33,7 @@ async function visit() {
   return {
     ...it,
     replyTo: (content: Readonly<Record<string, unknown>>) => it.replyTo(content, chat),
-    /** What the model was asked since. */
+    /** The number of calls to the model since. */
     asked: () => it.model.calls.length - asked,
   };
 }

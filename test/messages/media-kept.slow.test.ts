@@ -1,4 +1,4 @@
-/** What was read of what came with messages is kept with them: no run reads it twice. */
+/** The ledger keeps the extracted content of attachments with messages: no run reads it twice. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

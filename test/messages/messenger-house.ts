@@ -1,4 +1,4 @@
-/** A Host with one messenger, on either form of the ledger. */
+/** A runtime with one messenger, on either backend of the ledger. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { steadyNow } from '../../src/lib/clock.ts';
@@ -19,7 +19,7 @@ import { until as waitUntil } from '../support/waiting.ts';
 
 const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
 
-/** Answers with its own name and what it was asked. */
+/** Answers with its own name and the question. */
 export function echo(name: string): Brain {
   return {
     name,
@@ -73,7 +73,7 @@ export function runningConfigOf(
   return new RunningConfig(brain.name, [planned], new Map([[brain.name, brain]]));
 }
 
-/** What somebody who was let in has to be told, where they are talked to. */
+/** The welcome of a newly admitted person, where they can be reached. */
 export function welcomeOn(channel: ChannelKey) {
   return {
     channel,

@@ -1,6 +1,6 @@
 /**
- * A new kind of channel is its folder, a line in `src/channels/registry.ts`, and its maker in
- * `src/app/service.ts`: in a copy of the program a messenger is added so, and all rooms know it.
+ * A new type of channel is its folder, a line in `src/channels/registry.ts`, and its maker in
+ * `src/app/service.ts`. A copy of the program with a new messenger shows that all rooms know it.
  */
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ before(async () => {
 });
 after(() => own.disposeAsync());
 
-/** As if it had been written there: what it imports lies one folder nearer. */
+/** Adds the folder, with its imports one folder nearer. */
 function addFolder(): void {
   const folder = join(copy, 'src/channels/toy');
   mkdirSync(folder);

@@ -1,4 +1,4 @@
-/** What a messenger said of a refusal stands with the dead letter, scrubbed, and nowhere else. */
+/** A messenger's words about a refusal stand with the dead letter, scrubbed, and nowhere else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDiscord } from '../fake/discord.ts';
@@ -38,7 +38,7 @@ async function stage(type: 'telegram' | 'discord', url: string, token: string) {
   await program.saw('"listening"');
   return {
     program,
-    /** All that is said of the dead letters, once there are so many. */
+    /** All output about the dead letters, once there are so many. */
     async letters(count: number): Promise<string> {
       return until(`${count} dead letters`, async () => {
         const letters = await page('/api/v1/dead-letters');

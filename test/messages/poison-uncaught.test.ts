@@ -1,4 +1,4 @@
-/** A program that an exception ends says which messages were at work; the next start goes by it. */
+/** A program that dies of an exception notes the messages in work; the next start uses the note. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ test('only messages that were at work count as tried; all are answered in the en
   assert.equal(end, 'end');
   const { lastSeq, atWork } = JSON.parse(noted!) as { lastSeq: number; atWork: string[] };
   assert.deepEqual(atWork.toSorted(), ids.toSorted());
-  // As if two of them had still waited.
+  // Simulates that two of them had still waited.
   writeFileSync(note, `${JSON.stringify({ lastSeq, atWork: [ids[1]] })}\nend\n`);
 
   await using program = await serveHere(file, port);

@@ -1,4 +1,4 @@
-/** A message during which the program dies, however often it is started again. */
+/** A message that kills the program at every start. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sentences } from '../../src/pipeline/sentences.ts';
@@ -18,7 +18,7 @@ test('is buried after four deaths, its sender told, everybody else answered', as
   let deaths = 0;
   await using model = await startFakeOllama((call) => {
     const question = lastOf(call).content;
-    // In the first two lives everybody is at work when it dies; then only one kills.
+    // In the first two lives everybody is in work at the crash; then only one kills.
     if (question === poison || deaths < 2) return { answer: 'never', after: never };
     return { answer: `re: ${question}` };
   });

@@ -1,4 +1,4 @@
-/** A reply that is shown while it is being written, on the whole program and both messengers. */
+/** A reply shown while the model writes it, on the whole program and both messengers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDiscord } from '../fake/discord.ts';
@@ -10,7 +10,7 @@ import { openTelegram } from '../telegram/program.ts';
 
 const words = 'one two three four';
 
-/** A model that goes on with its answer when it is let. */
+/** A model that continues its answer when the test lets it. */
 function heldAnswer() {
   const gates = new Map<number, PromiseWithResolvers<void>>();
   const gate = (piece: number): PromiseWithResolvers<void> => {
@@ -20,7 +20,7 @@ function heldAnswer() {
   };
   return {
     script: { answer: words, between: (piece: number) => gate(piece).promise },
-    /** What comes after that piece, from 0, and all before it. */
+    /** Lets the pieces up to this number go, from 0. */
     let: (last: number) => {
       for (let piece = 0; piece <= last; piece++) gate(piece).resolve();
     },

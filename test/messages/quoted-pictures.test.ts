@@ -1,4 +1,4 @@
-/** A reply to what another sent in a group: the model sees it, or is told that it does not. */
+/** A reply to a picture of another in a group: the model sees it, or learns that it cannot. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -39,7 +39,7 @@ async function stage(sensitivity = 'public') {
       const size = { width: 64, height: 32, file_size: bytes.length };
       return { photo: [{ file_id, file_unique_id: 'l', ...size }] };
     },
-    /** @param laterS by how much its time is later, as if svc had run for long */
+    /** @param laterS moves its time on by so many seconds, as if svc had run for long */
     async asks(text: string, about?: { readonly date: number }, laterS = 0): Promise<string> {
       const before = telegram.sent.length;
       const reply = about && { ...about, date: about.date + laterS };

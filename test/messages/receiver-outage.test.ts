@@ -1,4 +1,4 @@
-/** A receiver that breaks and comes back: what svc says of it, and that nobody is told twice. */
+/** A receiver that breaks and recovers: svc's reports about it, each only once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Status } from '../../src/admin/admin.ts';
@@ -40,7 +40,7 @@ test('its replies are counted while it is broken, and each arrives once when tri
   assert.deepEqual([failing.waiting, failing.reasons[0]?.status], [many, 500]);
   assert.ok(failing.since! >= began && failing.oldestAt! >= began);
   receiver.script.length = 0;
-  // Beside the timers, which offer some of them just now.
+  // The timers try some of them at the same time.
   for (let [before, isMore] = ['', true]; isMore;) {
     const answer = await fetch(`${api}/deliveries/try?${before}`, { method: 'POST', headers });
     const told = (await answer.json()) as { readonly more: boolean; readonly before: number };

@@ -1,4 +1,4 @@
-/** The optional keys of a file do what they say: from the text to what is seen from outside. */
+/** The optional keys of a file have their effect, seen from outside. */
 import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
@@ -38,7 +38,7 @@ class Stage implements AsyncDisposable {
     this.#deps = { ...createServiceDeps(noteEvents().events, '0'), random: () => 0 };
   }
 
-  /** How many calls wait for another one to end. */
+  /** The number of calls that wait for another one to end. */
   get waiting(): number {
     return this.#deps.bounds.loads.get('local_runtime')?.waiting ?? 0;
   }
@@ -138,7 +138,7 @@ test('max_in_flight holds further calls back', async () => {
   let most = 0;
   let left = 3;
   const isAlone = (): boolean => most === 1;
-  // Until the others wait behind it, or have come though they may not.
+  // Until the others wait behind it, or have come although they may not.
   const held = async (behind: number): Promise<void> => {
     while (isAlone() && stage.waiting < behind) await turn();
     inFlight--;

@@ -1,4 +1,4 @@
-/** The receiver of the guide, as it stands there, on what svc sends. */
+/** The receiver of the guide, unchanged, receives svc's replies. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { root } from '../support/run-svc.ts';
 
 const key = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-/** The guide's receiver on another port; `lines` is what it prints. */
+/** The guide's receiver on another port; `lines` is its output. */
 async function startGuided(port: number) {
   const guide = readFileSync(join(root, 'docs/reference/webhook.md'), 'utf8');
   const [, example = ''] = /```js\n(.*?)```/s.exec(guide) ?? [];

@@ -1,4 +1,4 @@
-/** What the operator learns of files that cannot be read: the log, the metrics, the trace. */
+/** The operator learns of unreadable files from the log, the metrics and the trace. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TraceStep } from '../../src/domain/trace.ts';
@@ -12,7 +12,7 @@ import { openTelegram } from '../telegram/program.ts';
 
 const storage = { storage: { path: 'svc.db' } };
 
-/** What `/metrics` and the story of the only message tell. */
+/** The metrics page, and the files in the story of the only message. */
 async function told(adminPort: number): Promise<{ page: string; files: readonly TraceStep[] }> {
   const api = `http://127.0.0.1:${adminPort}`;
   const page = await (await fetch(`${api}/metrics`)).text();

@@ -1,4 +1,4 @@
-/** Seven days without a channel: what waits for it is given up. */
+/** Seven days without a channel: messages and replies that wait for it die. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { steadyNow, type Clock } from '../../src/lib/clock.ts';
@@ -9,7 +9,7 @@ import { Crashes } from '../fake/crashes.ts';
 import { accept, answer, hook, ids, oneIn, oneOut } from '../contract/ledger/kit.ts';
 import { other, said, takeIn, until, type Bench } from '../contract/ledger/kit.ts';
 
-/** Long beside what happens meanwhile, which is one commit. */
+/** Longer than the work meanwhile, which is one commit. */
 const waitsMs = 1_000;
 const dayMs = 86_400_000;
 type World = AsyncDisposable & Bench & { clock: { aheadMs: number }; heard: string[] };

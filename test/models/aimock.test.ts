@@ -1,4 +1,4 @@
-/** Models against a mock server that others wrote, on both wires. */
+/** Models against a mock server by others, on both wires. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';

@@ -1,6 +1,6 @@
 /**
- * The product of dispatch, policy and failure at each rank: what a brain makes of it, over sockets.
- * Every case has its own servers; what must come of it is worked out in product/expected.ts.
+ * Every combination of dispatch, policy and failure at each rank, and a brain's decision, over
+ * sockets. Every case has its own servers; product/expected.ts computes the expected result.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** One provider with a model that answers and one that does not: how svc stands, and says so. */
+/** One provider with a model that answers and one that does not: svc's health, and its reports. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { runCommand } from '../support/in-process.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
 
-/** The first one refuses every call, and the second one is asked then. */
+/** The first model refuses every call, so that svc asks the second one. */
 async function stage() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
@@ -46,7 +46,7 @@ async function stage() {
     async ask(path: string): Promise<string> {
       return (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text();
     },
-    /** No model answers any more. */
+    /** Makes all models fail. */
     end: () => void (isAway = true),
     async use(...ids: readonly string[]): Promise<void> {
       await writeFile(file, JSON.stringify(documentWith(...ids)));

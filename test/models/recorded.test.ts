@@ -1,7 +1,7 @@
 /**
  * Recorded exchanges of other makers' servers (`test/fixtures/providers/`), replayed through the
- * whole program: a person's messages go in, the server answers as it was recorded, refuses what the
- * real one refuses, and the replies come out. How a file is written: its README.
+ * whole program. A person's messages go in. The server gives its recorded answers, and refuses what
+ * the real one refuses. The replies come out. The README there describes the format.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -17,35 +17,35 @@ import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/
 
 /** A request, and the answer to it. */
 type Step = {
-  /** What the request holds: a path with dots, `-1` for the last of a list, to a value. */
+  /** The expected contents: a path with dots, `-1` for the last of a list, to a value. */
   readonly asked?: Readonly<Record<string, unknown>>;
-  /** Paths that it does not hold. */
+  /** Paths that the request lacks. */
   readonly lacks?: readonly string[];
-  /** Of the answer; 200 where it is left out. */
+  /** The status of the answer; by default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it stands. */
+  /** A text is sent unchanged. */
   readonly body: unknown;
 };
 
 type Exchange = {
   readonly name: string;
-  /** Where the habit was read. */
+  /** The source of the recorded behaviour. */
   readonly source: string;
   /** Fields of the model and of the brain, beside those of the file. */
   readonly model?: object;
   readonly brain?: object;
-  /** Behind the address of the server in `base_url`. */
+  /** Follows the address of the server in `base_url`. */
   readonly base?: string;
-  /** What it answers at any other path; 404 where it is left out. */
+  /** The answer at any other path; by default 404. */
   readonly elsewhere?: Step;
   readonly says: readonly string[];
   readonly steps: readonly Step[];
   /** The whole text of each reply; one in slashes is a pattern. */
   readonly replies: readonly string[];
-  /** What the operator finds in the log. */
+  /** Lines in the operator's log. */
   readonly log?: readonly string[];
-  /** Tokens of the last call, as the trace of the last message tells them. */
+  /** Tokens of the last call, as in the trace of the last message. */
   readonly used?: { readonly input: number; readonly output: number; readonly cached?: number };
 };
 
@@ -118,7 +118,7 @@ async function replay(recorded: Recorded, exchange: Exchange): Promise<void> {
 const basesOf = { hosted_runtime: '/v1', local_runtime: '' } as const;
 const pathsOf = { hosted_runtime: '/v1/chat/completions', local_runtime: '/api/chat' } as const;
 
-/** Answers step by step; what it is asked elsewhere is not there. */
+/** Answers step by step; at other paths with `elsewhere`. */
 async function startServer({ provider, model }: Recorded, { steps, elsewhere }: Exchange) {
   let asked = 0;
   const state: { complaint: string | null } = { complaint: null };
@@ -163,7 +163,7 @@ function send(response: ServerResponse, { status = 200, headers, body }: Step): 
   response.end(isText ? body : JSON.stringify(body));
 }
 
-/** What is not as it was recorded; null: nothing. */
+/** The difference from the recorded request; null: none. */
 function faultIn(text: string, { asked = {}, lacks = [] }: Step): string | null {
   const body: unknown = JSON.parse(text);
   for (const [path, wanted] of Object.entries(asked)) {
@@ -175,7 +175,7 @@ function faultIn(text: string, { asked = {}, lacks = [] }: Step): string | null 
   return there === undefined ? null : `${there} is there`;
 }
 
-/** `messages.length` is how many there are. */
+/** `messages.length` is the number of messages. */
 function valueAt(body: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => {
     if (Array.isArray(value)) return key === 'length' ? value.length : value.at(Number(key));

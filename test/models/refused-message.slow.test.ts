@@ -1,4 +1,4 @@
-/** A message that a model refuses does not spoil the conversation behind it. */
+/** A message that a model refuses does not spoil the rest of the conversation. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startConfigured } from '../config/program.ts';
@@ -10,7 +10,7 @@ const wordsOf = ({ body }: ModelCall): readonly string[] =>
     .filter(({ role }) => role !== 'system')
     .map(({ content }) => content);
 
-/** Refuses whatever holds FAIL, and repeats all else. */
+/** Refuses every request with FAIL, and repeats all others. */
 const picky =
   (fail: FailureName) =>
   (call: ModelCall): Step =>
@@ -20,7 +20,7 @@ const agent = { agent: { tools: ['time'] } };
 
 type Service = Awaited<ReturnType<typeof startConfigured>>;
 
-/** @param more of the brain */
+/** @param more fields of the brain */
 function withBrain({ first, model }: Pick<Service, 'first' | 'model'>, more: object): object {
   const [brain] = first.brains;
   const [one] = brain!['models'] as object[];
@@ -54,11 +54,11 @@ for (const [what, more] of [
       };
       const told = { kind: 'left_out', models: ['local_runtime/llama3.2'], turns: 1, notes: 0 };
       const [unanswered, refused] = ['unanswered', 'refused'].map((why) => ({ ...told, why }));
-      // What is called invalid may be too long: it is asked with half of the history first.
+      // An invalid request may be too long, so svc first repeats it with half of the history.
       const half = fail === '400' ? ['FAIL\n\ntwo'] : [];
       assert.deepEqual(await askedWith('two'), ['FAIL\n\ntwo', ...half, 'two']);
       if (fail === '500') {
-        // It may have been chance.
+        // The failure may have been chance.
         assert.deepEqual(await stepsOf(service), [unanswered]);
         assert.deepEqual(await askedWith('more'), ['more', 'more']);
       }

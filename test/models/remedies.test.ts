@@ -1,4 +1,4 @@
-/** A runtime that does not run, or lacks the model: what the operator is told, and where. */
+/** A runtime that does not run, or lacks the model: the advice to the operator, and its places. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closedPort } from '../fake/closed-port.ts';

@@ -1,4 +1,4 @@
-/** A local runtime that has become a relay is found out by one private call at most. */
+/** At most one private call reaches a local runtime that has become a relay. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bench, failedKind, neverStopped, requestOf } from '../contract/model.ts';
@@ -10,11 +10,11 @@ import { until } from '../support/waiting.ts';
 const kind = { provider: 'local_runtime', modelId: 'llama3' } as const;
 const secretly = (more: Parameters<typeof requestOf>[0] = {}) =>
   requestOf({ sensitivity: 'private', ...more });
-/** As https://github.com/ollama/ollama/blob/main/docs/api.md has it of a cloud model. */
+/** The fields of a cloud model: https://github.com/ollama/ollama/blob/main/docs/api.md */
 const vendor = { remote_model: 'llama3', remote_host: 'https://vendor.example' };
 const minuteMs = 60_000;
 
-/** What it says of one model is this; its list stays as it is. */
+/** Answers a probe of one model with this step; the list of models stays. */
 const shows = (fake: FakeModel, step: Step) =>
   fake.script((call: ModelCall) => (call.path === '/api/show' ? step : listed), 'looks');
 const listed = { status: 200, body: JSON.stringify({ models: [{ name: 'llama3:latest' }] }) };

@@ -1,4 +1,4 @@
-/** An agent that may reach this machine does not reach the database of svc by a host alone. */
+/** An agent that may reach this machine cannot reach the database of svc by its host alone. */
 import assert from 'node:assert/strict';
 import { readAddress } from '../../src/ledger/postgres/server/address.ts';
 import { asks, lastOf, stage, wires } from '../agents/stage.ts';

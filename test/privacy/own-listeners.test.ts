@@ -1,13 +1,13 @@
 /**
- * An agent that may reach this machine does not reach svc itself, its database, nor the servers
- * that its configuration names, unless an entry of its list names that very port.
+ * An agent that may reach this machine cannot reach svc itself, its database, or the servers in its
+ * configuration, unless an entry of its list names that port.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, lastOf, stage, wires, type Scene } from '../agents/stage.ts';
 import { startWeb } from '../fake/web.ts';
 
-/** Its model makes the call that the message is, and says what it was told. */
+/** Its model makes the call of the message, and repeats the result. */
 async function startAgent(
   hosts: readonly string[],
   sensitivity: string,

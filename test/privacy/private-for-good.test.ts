@@ -1,4 +1,4 @@
-/** Text that was private when it was accepted stays private over every change of configuration. */
+/** Text accepted as private stays private over every change of configuration. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelCall, Step } from '../fake/model-server.ts';
@@ -15,7 +15,7 @@ const wordsOf = ({ body }: ModelCall): readonly string[] =>
   (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
 const repeat = (call: ModelCall): Step => ({ answer: wordsOf(call).join(' | ') });
 
-/** A service whose first brain is private, and the brains that it may be changed to. */
+/** A service whose first brain is private, and the brains that may replace it. */
 async function stage(settings: object = { storage: { path: 'svc.db' } }, agent: object = {}) {
   await using parts = new AsyncDisposableStack();
   const local = parts.use(await startFakeOllama(repeat, { models: ['here:latest'] }));
@@ -44,7 +44,7 @@ async function stage(settings: object = { storage: { path: 'svc.db' } }, agent: 
     local,
     cloud,
     service,
-    /** The brain is from now on this one. */
+    /** Replaces the brain. */
     async change(sensitivity: 'public' | 'private', ...where: readonly ('here' | 'elsewhere')[]) {
       const models = where.map((one) => (one === 'here' ? here : elsewhere));
       const told = await service.put({ ...service.first, ...brain(sensitivity, models) });

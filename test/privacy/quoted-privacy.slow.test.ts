@@ -1,4 +1,4 @@
-/** What a message replies to: what of it a model elsewhere is shown, on the whole program. */
+/** The parts of a quoted message that a model elsewhere sees, on the whole program. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyOf, lastOf } from '../agents/stage.ts';
@@ -59,7 +59,7 @@ test('a model elsewhere is quoted what a public brain said and no private one', 
   assert.equal(await program.stop(), 0, program.log());
 });
 
-/** How Telegram shows each is no part of it as a model writes it; the words are told by `n`. */
+/** Formats that Telegram shows without the model's marks; `n` makes the words unique. */
 const shapes: Readonly<Record<string, (n: string) => string>> = {
   list: (n) => `Three fruits:\n\n- apple ${n}\n- pear\n- plum`,
   link: (n) => `See [the manual ${n}](https://example.org/a) for it.`,
@@ -83,7 +83,7 @@ test('an answer of any shape is quoted elsewhere, and one of a private brain in 
     (call) => shaped(call, 'open'),
   );
   const { telegram, cloud, lastAway } = it;
-  // A chat takes about a message a second: each shape has its own.
+  // A chat takes about a message a second, so each shape has its own.
   const chats = new Map(names.map((name) => [name, telegram.privateChat(telegram.person(name))]));
   const answered = async (name: string, text: string, replyTo?: number) => {
     const before = telegram.sent.length;

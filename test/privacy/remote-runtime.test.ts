@@ -1,4 +1,4 @@
-/** A local runtime that hands a model on to its vendor, and private brains that must not use it. */
+/** A local runtime that forwards a model to its vendor, and private brains that must not use it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { metricOf } from '../chaos/outside.ts';
@@ -46,13 +46,13 @@ async function startOn(model: FakeModel) {
     say: (text: string) => post(program.url, { sender_id: 'ada', text }),
     replies: async (count: number) =>
       (await receiver.waitFor(count)).map(({ body }) => String(body['text'])),
-    /** A turn is with its model, whether that was asked yet or waits. */
+    /** A turn is with its model, which has the request or still waits for it. */
     turnIsOn: () =>
       until('a turn is on', async () => {
         const page = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
         return metricOf(await page.text(), 'svc_model_calls', 'state="in_flight"') === 1;
       }),
-    /** Takes a configuration that differs in a number of no meaning. */
+    /** Takes a configuration that differs in a number without effect. */
     async apply(round: number): Promise<void> {
       const brains = [{ ...config.brains[0], deadline_seconds: 100 + round }];
       await writeConfig(folder.path, { ...config, brains });
@@ -102,7 +102,7 @@ test('the same at the terminal', async () => {
     [],
     out + err,
   );
-  // One that came to no answer in its two seconds is followed by another.
+  // A probe without an answer within its two seconds is followed by another.
   const looks = await Promise.all(model.looks.map(({ over }) => over));
   assert.equal(looks.filter((end) => end === 'answered').length, 1);
 });

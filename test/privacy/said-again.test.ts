@@ -1,4 +1,4 @@
-/** A text that comes a second time keeps the label that it had when it came first. */
+/** A repeated text keeps the sensitivity label of its first time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastOf } from '../agents/stage.ts';

@@ -1,6 +1,6 @@
 /**
- * An error may hold what a private brain's model wrote: no log, page or metric tells of it. What a
- * provider says of itself is the operator's to see.
+ * An error may hold text of a private brain's model: no log, page or metric shows it. The operator
+ * may see a provider's words about itself.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

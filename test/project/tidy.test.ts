@@ -290,6 +290,33 @@ test('public names are named: no default export, no enum, no barrel', () => {
   assert.deepEqual(faults, []);
 });
 
+test('no file imports itself by way of others, for a type either', () => {
+  const imports = new Map([...sources, ...pages].map((file) => [file, importsOf(file)]));
+  assert.deepEqual(cyclesIn(imports), []);
+});
+
+test('the rule above sees a cycle when there is one', () => {
+  const imports = (all: Record<string, readonly string[]>): Map<string, Import[]> =>
+    new Map(Object.entries(all).map(([from, tos]) => [from, tos.map((to) => ({ from, to }))]));
+  assert.deepEqual(cyclesIn(imports({ a: ['b'], b: ['c'], c: ['b'] })), ['b → c → b']);
+  assert.deepEqual(cyclesIn(imports({ a: ['b', 'c'], b: ['c'], c: [] })), []);
+});
+
+/** @returns one cycle for each import that closes one, as `a → b → a` */
+function cyclesIn(imports: ReadonlyMap<string, readonly Import[]>): string[] {
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const follow = (file: string, path: readonly string[]): void => {
+    const begin = path.indexOf(file);
+    if (begin >= 0) cycles.push([...path.slice(begin), file].join(' → '));
+    if (begin >= 0 || done.has(file)) return;
+    for (const { to } of imports.get(file) ?? []) follow(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) follow(file, []);
+  return cycles;
+}
+
 /**
  * The budget: the most lines that a room may have, tests aside. It is a little more than the room
  * has. A room that needs more says why where the number is changed.

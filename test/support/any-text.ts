@@ -1,8 +1,8 @@
-/** Texts of whatever UTF-16 can hold, halves of pairs too. */
+/** Texts of everything that UTF-16 can hold, including halves of pairs. */
 import { array, integer, type Arbitrary } from 'fast-check';
 
 /**
- * In place of `string({ unit: 'binary' })`, which lists every character there is before the first.
+ * In place of `string({ unit: 'binary' })`, which lists all existing characters before the first.
  * @param length in code points, as for an array
  */
 export function anyText(length: Parameters<typeof array>[1] = {}): Arbitrary<string> {

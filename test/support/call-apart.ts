@@ -1,4 +1,4 @@
-/** Calls a function in a process of its own: node:test, for one, runs no files inside of a test. */
+/** Calls a function in a new process. For example node:test runs no files inside of a test. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { scratch } from './program.ts';
 
 /**
  * @param module the URL of the module that exports the function
- * @param args go there as JSON, and so comes what the function resolves to
- * @throws with what the process wrote, when the function has thrown
+ * @param args passed as JSON, like the function's result
+ * @throws with the output of the process, when the function has thrown
  */
 export async function callApart(
   module: string,

@@ -1,7 +1,7 @@
-/** A library that cannot be loaded at first, as when no file handle is free. */
+/** A library whose first load fails, as when no file handle is free. */
 import { registerHooks } from 'node:module';
 
-/** The next `import()` of that package rejects, those after it go well. Holds until disposed of. */
+/** The next `import()` of that package rejects, later ones succeed. Holds until disposed of. */
 export function failImportOnce(library: string): Disposable {
   let fails = 1;
   const hooks = registerHooks({

@@ -13,7 +13,7 @@ const inBlock = 200;
 
 if (isMainThread) {
   test('a port that somebody has is passed over', async (t) => {
-    // At the end of its block it would go on at the beginning.
+    // At the end of its block it would start again at the beginning.
     let port = await freePort();
     while (port % inBlock > inBlock - 3) port = await freePort();
     const other = createServer().listen(port + 1, '127.0.0.1');
@@ -40,7 +40,7 @@ if (isMainThread) {
     }
   });
 } else {
-  // Its block is its own for as long as it lives.
+  // It owns its block for as long as it lives.
   parentPort!.on('message', () => {});
   parentPort!.postMessage(await freePort());
 }

@@ -1,21 +1,21 @@
-/** Clocks that stand still until a test moves them, and the deadlines that go by one of them. */
+/** Clocks that stand still until a test moves them, and deadlines on such a clock. */
 import { later, steadyNow, type Clock, type SteadyTime } from '../../src/lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 
 export type TakeoverClock = Clock & {
   readonly deadlines: Deadlines;
-  /** So many milliseconds from now. */
+  /** The steady time so many milliseconds from now. */
   in(ms: number): SteadyTime;
-  /** Time goes by. What is due by then acts soon after. */
+  /** Moves the time on. Deadlines that come due act soon after. */
   pass(ms: number): void;
-  /** The time of day is set forward, or back by a negative number, and no time goes by. */
+  /** Sets the time of day forward, or back by a negative number, without moving the steady time. */
   set(ms: number): void;
 };
 
-/** @param startAt the time of day that it begins with, in milliseconds since 1970 */
+/** @param startAt the first time of day, in milliseconds since 1970 */
 export function takeoverClock(startAt = Date.now()): TakeoverClock {
   let time = startAt;
-  // Far from any time of day, so that who takes one for the other waits for ever.
+  // Far from any time of day, so that code that confuses the two waits for ever.
   let passed = 1_000;
   const steady = (): SteadyTime => passed as SteadyTime;
   const deadlines = createDeadlines(steady);
@@ -27,14 +27,14 @@ export function takeoverClock(startAt = Date.now()): TakeoverClock {
     pass(ms) {
       time += ms;
       passed += ms;
-      // The timer goes by the machine's clock: what was due long ago wakes it.
+      // The timer uses the machine's clock, so a time long past wakes it.
       deadlines.at(0 as SteadyTime, () => {});
     },
     set: (ms) => void (time += ms),
   };
 }
 
-/** What is due after some time is so many times sooner. */
+/** Divides the delays of deadlines by `times`. */
 export function hastened(deadlines: Deadlines, times: number): Deadlines {
   return {
     at: (at, act) => deadlines.at(at, act),

@@ -1,7 +1,7 @@
 /**
- * Commands of svc in this process, each with streams, variables and signals of its own. It says and
- * answers what it would say in a process of its own; where that process is what a test is about
- * (its end by a signal, its memory, its terminal), run-svc.ts and program.ts beside it start one.
+ * Commands of svc in this process, each with its own streams, variables and signals. Output and
+ * exit codes are those of a separate process. Tests about the process itself (its end by a signal,
+ * its memory, its terminal) use run-svc.ts and program.ts instead.
  */
 import { tmpdir } from 'node:os';
 import { PassThrough, Writable } from 'node:stream';
@@ -23,20 +23,20 @@ export type Surroundings = {
   /** All of its variables: it sees none of this process's. */
   readonly env?: Io['env'];
   readonly cwd?: string;
-  /** Its streams are those of one terminal: `out` and `err` both hold all that was shown. */
+  /** Its streams are those of one terminal: `out` and `err` both hold all of its text. */
   readonly terminal?: boolean;
-  /** How long a keychain is waited for; left out: as long as a test waits. */
+  /** How long the command waits for a keychain; by default as long as a test waits. */
   readonly keychainLimits?: KeychainLimits;
-  /** Is run in the place of the one that the first word names. */
+  /** Runs instead of the command that the first word names. */
   readonly command?: Command;
 };
 
 export type Outcome = { readonly code: number; readonly out: string; readonly err: string };
 
 export type CommandRun = AsyncDisposable & {
-  /** What is piped in, or the keys that are typed. */
+  /** The piped input, or the keys that a person types. */
   readonly input: Writable;
-  /** All that came so far. */
+  /** All output so far. */
   out(): string;
   err(): string;
   /**
@@ -46,13 +46,13 @@ export type CommandRun = AsyncDisposable & {
   until(pattern: RegExp, stream?: 'out' | 'err', from?: number): Promise<RegExpExecArray>;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
-  /** What SIGHUP does. */
+  /** Does the same as SIGHUP. */
   hangUp(): void;
-  /** What SIGTERM and SIGINT do; resolves with the exit code. */
+  /** Does the same as SIGTERM and SIGINT; resolves with the exit code. */
   stop(): Promise<number>;
 };
 
-/** Begins `svc <args>`; who leaves its scope ends it, and what it has in hand is given up. */
+/** Begins `svc <args>`. Leaving the scope ends it, and abandons its open work. */
 export function startCommand(args: readonly string[], surroundings: Surroundings = {}): CommandRun {
   const { env = {}, cwd = root, terminal = false, command } = surroundings;
   const { keychainLimits = patientLimits } = surroundings;
@@ -81,7 +81,7 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
     const end = `ended (${why}), saying:\n${out.text}\n${err.text}`;
     for (const one of [out, err]) one.over(end);
   };
-  // Who waits for it is told of what it throws; nobody else is.
+  // Its waiters receive its error; nobody else does.
   ended.then(over, over);
   return {
     input,
@@ -106,7 +106,7 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
   };
 }
 
-/** Runs `svc <args>` to its end. @param input what is piped in */
+/** Runs `svc <args>` to its end. @param input its piped input */
 export async function runCommand(
   args: readonly string[],
   { input = '', ...surroundings }: Surroundings & { readonly input?: string } = {},
@@ -117,15 +117,15 @@ export async function runCommand(
   return { code, out: run.out(), err: run.err() };
 }
 
-/** The sockets that were closed are seen to be so: what asks next makes a connection of its own. */
+/** Waits until closed sockets are seen as closed, so that the next request opens a connection. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
 }
 
-/** Keeps what is written, and tells who waits for it. */
+/** Collects the output, and wakes the waiters. */
 class Heard extends Writable {
   text = '';
-  /** How the command ended, and what it said; null: it runs. */
+  /** How the command ended, with its output; null: it runs. */
   #end: string | null = null;
   readonly #watchers = new Set<() => void>();
 
@@ -157,7 +157,7 @@ class Heard extends Writable {
 }
 
 export type Service = AsyncDisposable & {
-  /** All that it said. */
+  /** All of its output. */
   readonly log: () => string;
   /** Resolves once a line of the log holds the text. */
   saw(text: string): Promise<void>;

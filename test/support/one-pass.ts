@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 
-/** As many tries as it takes to have one that no other program made longer. */
+/** Enough tries to have one that no other program prolongs. */
 const triesMax = 30;
 
 /**
- * Holds that a text is read in one pass: of 64 times the length it takes 64 times as long, and with
- * one loop in another 4,096 times. Other programs make a try longer, and none shorter, so one short
+ * Asserts that a text is read in one pass. A text 64 times as long takes 64 times as long, but
+ * 4,096 times with nested loops. Other programs prolong a try, and none shortens it. So one short
  * try is proof.
  */
 export function assertOnePass(begin: string, part: string, read: (text: string) => unknown): void {

@@ -1,4 +1,4 @@
-/** The server that tests share: one a run, a database a file, and nothing of it is left behind. */
+/** The server that tests share: one a run and a database a file, without any leftovers. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const run = promisify(execFile);
 const connecting = new URL('../../src/ledger/postgres/server/connect.ts', import.meta.url).href;
 const deps = new URL('../fake/postgres.ts', import.meta.url).href;
 
-/** What a process of its own says. */
+/** Evaluates the expression in a new process. @returns its output */
 async function say(expression: string, env: Readonly<Record<string, string>>): Promise<string> {
   const text = `const kit = await import('${deps}'); console.log(${expression});`;
   const args = ['--input-type=module', '-e', text];

@@ -18,7 +18,7 @@ export type Program = AsyncDisposable & {
   saw(text: string): Promise<void>;
 };
 
-/** Starts `svc <args>`; whoever made it ends it by leaving its scope. */
+/** Starts `svc <args>`; leaving the scope ends it. */
 export function startProgram(args: readonly string[], env: Record<string, string> = {}): Program {
   return programOf(runSvc(args, { env: { HOME: tmpdir(), ...env } }));
 }
@@ -38,23 +38,23 @@ export function programOf(run: Run): Program {
   };
 }
 
-/** A folder that is gone when the scope is left. */
+/** A folder that is removed at the end of the scope. */
 export async function scratch(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'svc-test-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
 /**
- * Below those that the system gives to outgoing connections, and to who listens on port 0: one of
- * those could take one.
+ * Below the ports that the system gives to outgoing connections and to listeners on port 0. The
+ * system could give one of those away.
  */
 const ports = { from: 10_200, blocks: 110, inBlock: 200 };
 let portsTaken = 0;
 let block: Promise<number> | null = null;
 
 /**
- * A port of this process's own block that nobody listens on just now. It is given again once all
- * others of the block were: a program that is stopped finds its port free when it is started anew.
+ * A port of this process's own block on which nobody listens just now. It is given again only after
+ * all others of the block: a stopped program finds its port free at its next start.
  */
 export async function freePort(): Promise<number> {
   // Fetch refuses 10,080: https://fetch.spec.whatwg.org/#port-blocking
@@ -71,9 +71,9 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Test files run at once, each in a process of its own. Each has a block of ports for itself, by
- * listening on the first of them for as long as it lives: no other one takes, or even tries, a port
- * between the moment when it was found free and the moment when a program listens there.
+ * Test files run at once, each in a process of its own. Each takes a block of ports by listening on
+ * its first port for as long as it lives. So no other file takes, or even tries, a port between its
+ * choice and the start of its program.
  */
 async function takeBlock(): Promise<number> {
   for (let tried = 0; tried < ports.blocks; tried++) {
@@ -155,7 +155,7 @@ export async function serve(
   return { ...program, url: `http://127.0.0.1:${port}/webhook` };
 }
 
-/** POSTs one message; returns the status and the parsed body. */
+/** POSTs one message. @returns the status and the parsed body */
 export async function post(
   url: string,
   body: unknown,

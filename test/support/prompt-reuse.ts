@@ -1,6 +1,6 @@
 /**
- * How much of each prompt begins the next one: what a runtime's prompt cache, or a provider's, can
- * use. A conversation is held with the whole program, and its model's server reads the prompts.
+ * How much of each prompt begins the next one, so that a prompt cache of the runtime or a provider
+ * can use it. The whole program holds a conversation, and its model's server reads the prompts.
  */
 import type { ModelCall, Step } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -20,18 +20,18 @@ export type Talk = {
   readonly turns: number;
   /** Fields of the brain. */
   readonly brain?: object;
-  /** Beside a text, in the place of an answer; null: the answer. `turn` counts from 0. */
+  /** Replaces the answer of a turn; null: the answer. `turn` counts from 0. */
   readonly calls?: (turn: number) => Step | null;
-  /** The service ends and starts again before these turns. */
+  /** The service restarts before these turns. */
   readonly restarts?: readonly number[];
-  /** Characters of a message, and of a reply. */
+  /** The length of a message and of a reply, in characters. */
   readonly characters?: readonly [number, number];
 };
 
 export type Prompts = {
-  /** Of the first call of each turn, in order. */
+  /** The prompts of each turn's first call, in order. */
   readonly first: readonly string[];
-  /** Of all calls. */
+  /** The prompts of all calls. */
   readonly all: readonly string[];
 };
 
@@ -63,21 +63,21 @@ function textOf(name: string, length: number): string {
   return `${name} ${sentence.repeat(Math.ceil(length / sentence.length))}`.slice(0, length);
 }
 
-/** What the model reads, in the order in which a chat template writes it: tools, then lines. */
+/** The input of the model in the order of a chat template: tools, then lines. */
 export function promptOf({ body }: Pick<ModelCall, 'body'>): string {
   const { messages, tools } = body as Body;
   const lines = messages.map((line) => JSON.stringify(line));
   return [...(tools === undefined ? [] : [JSON.stringify(tools)]), ...lines].join('\n');
 }
 
-/** The part of a prompt, from 0 to 1, that is the beginning of the next one. */
+/** The share of a prompt, from 0 to 1, that is the beginning of the next one. */
 export function shareIn(prompt: string, next: string): number {
   let same = 0;
   while (same < prompt.length && prompt[same] === next[same]) same++;
   return prompt === '' ? 0 : same / prompt.length;
 }
 
-/** The mean over prompts that follow each other. */
+/** The mean over consecutive prompts. */
 export function meanShare(prompts: readonly string[]): number {
   const shares = prompts.slice(1).map((next, at) => shareIn(prompts[at]!, next));
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
@@ -124,7 +124,7 @@ export async function promptsOf(talk: Talk): Promise<Prompts> {
       isFirst = true;
       const before = model.calls.length;
       await post(program.url, { sender_id: 'ada', text: textOf(`question ${turn}`, asked) });
-      // A reply that was on its way at the stop may come twice.
+      // A reply on its way at the stop may come twice.
       await model.call(before);
       const replies = (): number =>
         new Set(receiver.received.map(({ body }) => body['in_reply_to'])).size;

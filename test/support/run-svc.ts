@@ -1,4 +1,4 @@
-/** Runs the real program as a person would, and looks at what it leaves behind. */
+/** Runs the real program as a person would, and inspects its leftovers. */
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ export const launcher = join(root, 'bin', 'svc.js');
 
 export type Run = {
   readonly child: ChildProcess;
-  /** All that came so far. */
+  /** All output so far. */
   out(): string;
   err(): string;
   /** Resolves with the output when it matches; rejects when the process ends before. */
@@ -20,7 +20,7 @@ export type Run = {
   readonly ended: Promise<{ code: number | null; signal: string | null }>;
 };
 
-/** @param options `node` is the Node that runs the launcher; this one when left out */
+/** @param options `node` is the Node that runs the launcher; by default this one */
 export function runSvc(
   args: readonly string[],
   options: { node?: string; env?: Record<string, string | undefined>; cwd?: string } = {},
@@ -39,7 +39,7 @@ export async function outcomeOf(
   return { code, out: run.out(), err: run.err() };
 }
 
-/** Of svc, what is built runs, for it starts in half the time; after an edit, the sources do. */
+/** Runs the build of svc, which starts in half the time; after an edit, the sources. */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -53,9 +53,9 @@ export function runProgram(
   return followed(child);
 }
 
-/** Keeps what a program says, from its start on. */
+/** Collects the output of a program from its start. */
 export function followed(child: ChildProcessWithoutNullStreams): Run {
-  // Where it ends without reading what it was given, its exit code and its words tell why.
+  // When it ends without reading its input, its exit code and output tell why.
   child.stdin.on('error', () => {});
   return watchProcess(child);
 }
@@ -104,7 +104,7 @@ function majorOf(program: string): number {
   return Number(/^v(\d+)/.exec(version)?.[1] ?? Infinity);
 }
 
-/** Resolves when no process has this id any more; ends it and throws when it outstays its time. */
+/** Resolves when no process has this id any more. Ends it and throws when it takes too long. */
 export async function gone(pid: number): Promise<void> {
   try {
     await waiting.until(`the end of process ${pid}`, () => !lives(pid));
@@ -122,7 +122,7 @@ export function childrenOf(pid: number): readonly number[] {
     .filter((one) => statOf(one)?.parent === pid);
 }
 
-/** Ids of the processes that were given this in their environment, by /proc. */
+/** Ids of the processes with this entry in their environment, by /proc. */
 export function processesWith(variable: string): readonly number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -130,7 +130,7 @@ export function processesWith(variable: string): readonly number[] {
     .filter((pid) => environmentOf(pid).includes(variable));
 }
 
-/** Empty: it is over, or another person's. */
+/** Empty: the process is over, or belongs to another person. */
 function environmentOf(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');

@@ -1,6 +1,7 @@
 /**
- * How often a law is tried with random values: a count, never a time, so that a busy machine tries
- * as often as a quiet one. The proof `long-tests` tries more often (test/chaos/long-tests.ts).
+ * How often a property is tried with random values. It is a count, never a time, so that a busy
+ * machine tries as often as a quiet one. The proof `long-tests` tries more often
+ * (test/chaos/long-tests.ts).
  */
 const factor = Number(process.env['SVC_TEST_RUNS_FACTOR'] ?? 1);
 

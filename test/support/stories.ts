@@ -1,4 +1,4 @@
-/** Messages, dead letters and turns as the ledger tells of them, for tests to begin with. */
+/** Messages, dead letters and turns in the ledger's form, as a base for tests. */
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { DeadLetterText, Story, StoryText, TurnText } from '../../src/domain/story.ts';
@@ -58,7 +58,7 @@ function model(
   };
 }
 
-/** Accepted, waited 10 ms, decided after 115, delivered by its second try. */
+/** Accepted, waited 10 ms, decided after 115 ms, delivered by its second attempt. */
 export const story: Story = {
   id: messageId,
   channel,
@@ -122,7 +122,7 @@ export const storyText: StoryText = {
   ],
 };
 
-/** A reply that could not be delivered. */
+/** An undeliverable reply. */
 export function letter(number: number, kind: 'gone' | 'rejected' = 'gone'): DeadLetterText {
   const { whose, detail } = failure(kind);
   return {

@@ -6,11 +6,11 @@ import { launcher, root } from './run-svc.ts';
 
 export type Terminal = AsyncDisposable & {
   type(keys: string): void;
-  /** What Ctrl-C does where no program reads keys. */
+  /** The effect of Ctrl-C where no program reads keys. */
   interrupt(): void;
-  /** Waits for text that came after what earlier calls have found. */
+  /** Waits for text after the finds of earlier calls. */
   sees(pattern: RegExp): Promise<void>;
-  /** All that was shown so far. */
+  /** All text shown so far. */
   seen(): string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
@@ -19,7 +19,7 @@ export type Terminal = AsyncDisposable & {
 export type Room = {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** In this process, in the place of the one that the first word names. */
+  /** Runs in this process, instead of the command that the first word names. */
   readonly command?: Command;
 };
 

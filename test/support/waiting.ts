@@ -1,44 +1,44 @@
 /**
- * Waiting in tests. What must happen is waited for with one generous bound, this one; what must not
- * happen is shown by a clock that the test holds (hand-clock.ts).
+ * Waiting in tests. Every wait for an expected event has this one generous bound. That something
+ * does not happen is shown with a clock of the test (hand-clock.ts).
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 
-/** How long a test waits for what must happen. No test sets another bound. */
+/** How long a test waits for an expected event. No test sets another bound. */
 export const patienceMs = 60_000;
 
-/** Between two looks, after the first ones. */
+/** Between two checks, after the first ones. */
 const betweenMs = { least: 5, most: 25 };
-const quickLooks = 50;
-/** One that takes longer is not repeated at once. */
-const quickLookMs = 1;
+const quickChecks = 50;
+/** A check that takes longer is not repeated at once. */
+const quickCheckMs = 1;
 
 /**
- * Looks until there is something to see.
- * @param what names it in the error, when it does not come
- * @returns what the look came to, once that is neither null nor false
+ * Repeats a check until it succeeds.
+ * @param what names the expected event in the error
+ * @returns the first result that is neither null nor false
  */
 export async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
 export async function until<T>(what: string, look: () => T | null | Promise<T | null>): Promise<T>;
 export async function until(what: string, look: () => unknown): Promise<unknown> {
   const startedAt = performance.now();
-  for (let looks = 1; ; looks++) {
+  for (let checks = 1; ; checks++) {
     const lookedAt = performance.now();
     const seen = await look();
     if (seen !== null && seen !== false) return seen;
     const [waitedMs, tookMs] = [performance.now() - startedAt, performance.now() - lookedAt];
-    // Looks count, too: a process that was halted meanwhile has a backlog to work off first.
-    const isOver = waitedMs > patienceMs && looks > 2 * quickLooks;
+    // Checks count, too: a process that was halted meanwhile has a backlog to work off first.
+    const isOver = waitedMs > patienceMs && checks > 2 * quickChecks;
     assert.ok(!isOver, inVain(what));
-    if (looks < quickLooks && tookMs < quickLookMs) await turn();
+    if (checks < quickChecks && tookMs < quickCheckMs) await turn();
     else await pause(pauseMs(waitedMs, tookMs));
   }
 }
 
 const inVain = (what: string): string => `waited ${patienceMs / 1_000} s in vain for: ${what}`;
 
-/** Looks leave the processor to what they wait for: they grow rarer, and dear ones are rare. */
+/** Checks leave the processor to the awaited work: they grow rarer, and expensive ones are rare. */
 function pauseMs(waitedMs: number, tookMs: number): number {
   return Math.min(betweenMs.most, Math.max(betweenMs.least, waitedMs / 40, 2 * tookMs));
 }
@@ -59,8 +59,8 @@ export async function within<T>(what: string | (() => string), promise: Promise<
 }
 
 /**
- * Waits until so many have come, or none has come for the length of a test's patience: what is
- * missing then is for the caller to tell.
+ * Waits until so many have come, or none has come for a test's patience. The caller reports the
+ * missing ones.
  */
 export async function untilAll(all: number, came: () => number): Promise<void> {
   let most = -1;

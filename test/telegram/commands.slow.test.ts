@@ -1,4 +1,4 @@
-/** What people expect of a bot, on a Telegram that is a fake: svc's own commands and their menu. */
+/** A bot's usual features on a fake Telegram: svc's own commands and their menu. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastOf } from '../agents/stage.ts';
@@ -31,7 +31,7 @@ async function stage(more: object = durable, channel: object = {}) {
   };
 }
 
-/** Of a command that is not offered here. */
+/** The description of a command that is not offered here. */
 const ownDescription = 'See which tools there are here, and their last uses';
 const adminToken = 'an-admin-token-of-the-commands';
 

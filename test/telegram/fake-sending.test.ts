@@ -1,4 +1,4 @@
-/** Sending to the fake of Telegram, and how its chats look, by grammY's client. */
+/** Messages to the fake of Telegram, and the state of its chats, through grammY's client. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Api, Bot, GrammyError } from 'grammy';
@@ -174,7 +174,7 @@ suite('a group', () => {
     const [inTopic, inGeneral] = (await api.getUpdates()).map(({ message }) => message);
     assert.equal(inTopic?.message_thread_id, topic);
     assert.equal(inTopic?.is_topic_message, true);
-    // It answers nothing, and yet it seems to answer the bot that made the topic.
+    // It replies to nothing, yet it seems to reply to the bot that made the topic.
     assert.equal(inTopic?.reply_to_message?.forum_topic_created?.name, 'Orders');
     assert.equal(inTopic?.reply_to_message?.from?.id, fake.bot.id);
     assert.equal(inGeneral?.message_thread_id, undefined);

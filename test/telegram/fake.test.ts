@@ -1,4 +1,4 @@
-/** The fake of Telegram, asked by grammY: a client that others wrote. */
+/** The fake of Telegram, through grammY: a client by others. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Api, Bot, GrammyError, HttpError } from 'grammy';
@@ -10,12 +10,12 @@ const [overADay, overAWeek] = [25 * 60 * 60 * 1_000, 8 * 24 * 60 * 60 * 1_000];
 
 const apiOf = (fake: FakeTelegram): Api => new Api(fake.token, { apiRoot: fake.url });
 
-/** grammY's own type of it. */
+/** grammY's own type. */
 type Signal = NonNullable<Parameters<Api['getMe']>[0]>;
 
 /**
- * grammY's default transport does not see that an answer broke off, and would wait: it is told to
- * give up once the fake is through with the call, and then it fails.
+ * grammY's default transport does not notice an answer that breaks off, and would wait. So the test
+ * aborts the call once the fake has finished it, and then it fails.
  */
 async function givenUp(
   fake: FakeTelegram,
@@ -43,7 +43,7 @@ async function stage(options: TelegramOptions = {}) {
   return { fake, api: apiOf(fake), clock, ann, chat, say, [Symbol.asyncDispose]: dispose };
 }
 
-/** What a refused call was told. */
+/** The error of a refused call. */
 async function refusalOf(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.then(
     () => 'it was not refused',
@@ -215,10 +215,10 @@ suite('getUpdates', () => {
     say('after a week');
     const [late] = await api.getUpdates();
     assert.ok(late!.update_id < old!.update_id, 'the new number is another one');
-    // A bot that kept its offset is given the message all the same…
+    // A bot that kept its offset still receives the message…
     const kept = await api.getUpdates({ offset: old!.update_id + 2 });
     assert.deepEqual(textsOf(kept), ['after a week']);
-    // …unless the numbers start just below that offset: then it is lost without a word.
+    // …unless the numbers start just below that offset: then the message is lost silently.
     fake.restartUpdateIds(old!.update_id);
     say('lost');
     assert.deepEqual(await api.getUpdates({ offset: old!.update_id + 2 }), []);

@@ -1,4 +1,4 @@
-/** Albums, and what is said in a burst, on a Telegram that is a fake: one turn and one answer. */
+/** Albums and bursts of messages on a fake Telegram: one turn and one answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastOf } from '../agents/stage.ts';
@@ -10,10 +10,10 @@ const answers: Script = (call) => ({ answer: `re: ${lastOf(call).content}` });
 
 const stage = (setup?: Parameters<typeof openTelegram>[1]) => openTelegram(answers, setup);
 
-/** Within it comes what is to be joined, however slow the machine; a command behind ends it. */
+/** All parts come within it, however slow the machine; a command after them ends it. */
 const longMs = 10_000;
 
-/** What it was asked last, question by question. */
+/** The last message of each request. */
 function asked(model: FakeModel): readonly string[] {
   return model.calls.map((call) => lastOf(call).content);
 }
@@ -97,8 +97,8 @@ test('a start in the midst of an album in a group knows for whom the rest is', a
   const done = (): true | undefined => /done/.test(telegram.sent.at(-1)?.text ?? '') || undefined;
   await telegram.until(done, 'an answer to what came last');
   await program.saw('is up');
-  // Where the start takes longer than an album may, the rest is a question of its own: one without
-  // a word, which svc answers itself.
+  // If the start takes longer than an album may, the rest is a separate question. It has no text,
+  // so svc answers it itself.
   const own = telegram.sent.flatMap(({ text }) => (text.startsWith('re: ') ? [] : [text]));
   const heard = [...asked(it.model), ...own].join('\n');
   assert.equal(heard.match(/\[attachment: photo|^I could not get the file/gm)?.length, 2, heard);

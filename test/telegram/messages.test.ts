@@ -1,4 +1,4 @@
-/** The whole program on a Telegram that is a fake: what people write, and what they get. */
+/** The whole program on a fake Telegram: people's messages, and their answers. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ for (const [form, setup] of [
       assert.equal(await program.stop(), 0, program.log());
       assert.ok(!program.log().includes(it.telegram.token.split(':')[1]!));
     }
-    // What it says last may be read only after its end.
+    // The fake may read the program's last confirmation only after its end.
     await it.telegram.until(() => it.telegram.pending === 0 || undefined, 'all are confirmed');
     await using program = it.start();
     it.telegram.say(it.ann, 'again');

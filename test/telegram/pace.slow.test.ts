@@ -1,6 +1,6 @@
 /**
- * Replies on a Telegram that breaks or takes no more: from the ledger to the platform. Time is the
- * runner's, so that a minute is over in a moment.
+ * Replies on a Telegram that breaks or refuses: from the ledger to the platform. The runner's clock
+ * makes a minute pass in a moment.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -57,7 +57,7 @@ async function stage(t: TestContext, random = 0.5) {
     ledger,
     ann: telegram.privateChat(telegram.person('Ann')),
     passedMs: () => Date.now() - begunAt,
-    /** Time passes until that holds. What is sent meanwhile arrives within eight turns. */
+    /** Moves the time until the condition holds. Sent messages arrive within eight turns. */
     async until(holds: () => boolean, stepMs = 20): Promise<void> {
       const endAt = Date.now() + 600_000;
       while (!holds()) {

@@ -11,13 +11,13 @@ export type TelegramSetup = {
   readonly telegramUrl: string;
   readonly modelUrl: string;
   readonly adminPort: number;
-  /** More of the channel's block, and of the document. */
+  /** More fields of the channel's block, and of the document. */
   readonly channel?: object;
   readonly more?: object;
 };
 
 export function writeTelegramConfig(folder: string, setup: TelegramSetup): Promise<string> {
-  // What is shown of a reply before it is whole is for the tests of just that.
+  // Only the tests of previews switch them on.
   const shows = { streaming: false };
   const channel = { type: 'telegram', mode: 'polling', token_env: 'TELEGRAM_TOKEN', ...shows };
   const model = { provider: 'local_runtime', model_id: 'llama3', locality: 'local' };
@@ -42,14 +42,14 @@ export function spawnOn(file: string, { token }: Pick<FakeTelegram, 'token'>): P
 }
 
 type Stage = Pick<TelegramSetup, 'channel' | 'more'> & {
-  /** What the model says that it can do. */
+  /** The capabilities that the model reports. */
   readonly capabilities?: readonly string[];
   /** Of the platform. */
   readonly random?: () => number;
   readonly draftsFor?: TelegramOptions['draftsFor'];
 };
 
-/** All that is outside of a service on Telegram, and how it is started. */
+/** The surroundings of a service on Telegram, and functions that start it. */
 export async function openTelegram(script: Script, stage: Stage = {}) {
   await using made = new AsyncDisposableStack();
   const { random, draftsFor, capabilities, ...setup } = stage;
@@ -71,15 +71,14 @@ export async function openTelegram(script: Script, stage: Stage = {}) {
     /** Ann, and her chat with the bot. */
     user,
     ann: telegram.privateChat(user),
-    /** In this process. */
     start: (env: Surroundings['env'] = {}) =>
       startServe(file, { TELEGRAM_TOKEN: telegram.token, ...env }),
-    /** In a process that can be killed. */
+    /** In a separate process, which a test can kill. */
     spawn: () => spawnOn(file, telegram),
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };
 }
 
-/** Says what it was asked last. */
+/** Repeats the last message. */
 export const echo: Script = (call) => ({ answer: lastOf(call).content });
 export const durable = { storage: { path: 'svc.db' }, session: {} };

@@ -1,4 +1,4 @@
-/** The whole program on a fake Telegram: edits that are asked again, and code as files. */
+/** The whole program on a fake Telegram: new answers to edits, and code as files. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { durable, echo, openTelegram } from './program.ts';

@@ -1,4 +1,4 @@
-/** The harness round a Bot API server that others wrote, with a bot that others wrote. */
+/** The harness around a Bot API server by others, with a bot by others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bot } from 'grammy';

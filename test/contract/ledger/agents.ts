@@ -29,7 +29,7 @@ const talk = (conversation: string, channel: ChannelKey = hook) => {
   return { channel, conversation: conversation as ConversationId };
 };
 
-/** What an agent keeps for later turns: notes. */
+/** The notes that an agent keeps for later turns. */
 const noteCases: readonly LedgerCase[] = [
   promise('nothing is noted at first', async (it) => {
     const claim = await turn(it, 'ann');
@@ -144,7 +144,7 @@ const noteCases: readonly LedgerCase[] = [
   }),
 ];
 
-/** What is kept of the uses of tools. */
+/** The stored uses of tools. */
 const useCases: readonly LedgerCase[] = [
   promise('the last uses of a conversation are told, newest first', async (it) => {
     for (const n of [1, 2, 3]) await used(it, 'ann', n);
@@ -333,7 +333,7 @@ export const agentCases: readonly LedgerCase[] = [...noteCases, ...useCases, ...
 
 const ended = (text: string): CallEnding => ({ text, outcome: 'done', ms: 5 });
 
-/** A call of that message, known by `hash`. */
+/** A call in that message's turn; its key is `hash`. */
 function begun({ message }: InClaim, place = '1:0', hash = 'one'): BegunCall {
   return {
     key: `${message.id}:${place}`,
@@ -360,7 +360,7 @@ async function noted(it: Bench, who: string, ...moves: NoteMove[]): Promise<void
   await complete(it, await turn(it, who), moves);
 }
 
-/** What the next turn of a conversation sees. */
+/** The context of the conversation's next turn. */
 async function seen(
   it: Bench,
   who: string,
@@ -373,7 +373,7 @@ async function seen(
   return notes;
 }
 
-/** @param n how long it took, so that it is known again */
+/** @param n its duration, which identifies it */
 async function used(it: Bench, who: string, n: number): Promise<void> {
   const claim = await turn(it, who);
   const use: ToolUse = {

@@ -27,7 +27,7 @@ const hourMs = 3_600_000;
 const askedAt = Date.UTC(2026, 10, 27, 12);
 let codes = 0;
 
-/** What the turn of a claim asks for; the next one has another code. */
+/** The approval that a claim's turn asks for; `more` gives the next one another code. */
 export function approvalOf({ message }: InClaim, more: Partial<Approval> = {}): Approval {
   const { channel, conversation, address, sender, sensitivity, id: messageId } = message;
   return {
@@ -54,7 +54,7 @@ export function approvalOf({ message }: InClaim, more: Partial<Approval> = {}): 
   };
 }
 
-/** Says something, and ends its turn with these questions. */
+/** Accepts a message, and ends its turn with these approvals. */
 export async function asks(
   it: HasLedger,
   who: string,
@@ -77,7 +77,7 @@ export function decide(it: HasLedger, { id }: Approval, verdict: Verdict = 'appr
   return it.ledger.approvals.decide(id, { verdict, by, at: askedAt + 5 });
 }
 
-/** The turn that follows. */
+/** Runs the turn that follows the decision. */
 export async function follows(it: HasLedger, who: string, one: Approval, outcome: ToolOutcome) {
   await accept(it, said(who, '', { approval: one.id }));
   const claim = await oneIn(it);
@@ -91,7 +91,7 @@ const idsOf = (list: readonly Approval[]): string[] => list.map(({ id }) => id);
 const owed = async (it: HasLedger, now = askedAt): Promise<string[]> =>
   idsOf(await it.ledger.approvals.owed(now));
 
-/** Calls of tools that wait for a yes: asked with a turn, decided once, settled with a turn. */
+/** Tool calls that wait for approval: a turn asks, an operator decides once, a turn settles. */
 export const approvalCases: readonly LedgerCase[] = [
   promise('what a turn asks for waits from its commit on', async (it) => {
     const both = await asks(it, 'ann', [{}, { tool: 'calc', sensitivity: 'private' }]);

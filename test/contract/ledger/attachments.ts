@@ -1,4 +1,4 @@
-/** What was read of what came with a message: kept as long as the message, and no longer. */
+/** The extracted content of attachments: the ledger keeps it as long as the message. */
 import assert from 'node:assert/strict';
 import type { Attachment } from '../../../src/domain/attachment.ts';
 import { failure } from '../../../src/domain/failure.ts';
@@ -22,7 +22,7 @@ const photoOf = (who: string, more: Partial<Inbound> = {}): Inbound => {
   return said(who, '', { media, ...more });
 };
 
-/** The bytes of the pictures that the next turn of that conversation is shown. */
+/** The bytes of the pictures in the context of the conversation's next turn. */
 async function shownTo(it: Bench, who: string, since = 0, n = 4): Promise<number[][]> {
   await accept(it, said(who, 'and now?', { sender: { id: 'asks', name: null } }));
   const claim = await oneIn(it);

@@ -32,7 +32,7 @@ const three = { messagesMax: 3 };
 const never = new AbortController().signal;
 const hot = { park: false, possibleDuplicate: false };
 
-/** How much there may be, what is told about it, and how a ledger ends. */
+/** The ledger's limits, its reports about them, and its end. */
 export const boundCases: readonly LedgerCase[] = [
   promise(
     'a full ledger refuses, says when to come again, and forgets what it refused',
@@ -237,7 +237,7 @@ export const boundCases: readonly LedgerCase[] = [
       await deliverAll(it);
     }
     assert.deepEqual(states(it), [0, 0, 0, 0, 0]);
-    // Lanes that have rested long enough are just being let go.
+    // Wait until the ledger has released the queues that rested long enough.
     await until('nothing is on its way', () => it.ledger.gauges().commitsPending === 0);
     const { bytesHeld, conversationsAtWork } = it.ledger.gauges();
     assert.deepEqual([bytesHeld, conversationsAtWork], [0, 0]);
@@ -279,7 +279,7 @@ export const boundCases: readonly LedgerCase[] = [
     assert.deepEqual(states(it), [0, 0, 0, 0, 0]);
   }),
   promise('ids as long as a channel lets them in are kept', async (it) => {
-    // No two alike stand together, so nothing makes them shorter in a database.
+    // No two equal characters in a row, so that a database cannot compress them.
     const codes = Array.from({ length: 682 }, (_, at) => 0x4e00 + ((at * 7_919) % 20_000));
     const id = String.fromCharCode(...codes);
     assert.ok(Buffer.byteLength(id) > 2_040);

@@ -28,7 +28,7 @@ import {
 
 const ann: ConversationKey = { channel: hook, conversation: 'ann' as ConversationId };
 
-/** An answer by hand: the last message bears it, those before it have none. */
+/** An operator's answer: the last message has it, the earlier ones have none. */
 export function byHand(text: string): (one: TakeoverMessage, isLast: boolean) => Effects {
   return (one, isLast) => effects(one as InClaim, isLast ? [text] : []);
 }
@@ -53,7 +53,7 @@ async function sentNext(it: HasLedger): Promise<string> {
   return claim.reply.text;
 }
 
-/** What an operator holds, no model is asked about; one message has one answer. */
+/** No model answers during a takeover, and each message has one answer. */
 export const byHandCases: readonly LedgerCase[] = [
   promise('a held conversation is handed out to nobody, and others go on', async (it) => {
     await hold(it);
@@ -152,7 +152,7 @@ export const byHandCases: readonly LedgerCase[] = [
     await sentNext(it);
     await accept(it, said('ann', 'two'));
     it.shiftClock(holdMs / 2 + 1);
-    // The answer was a touch.
+    // The answer renewed the takeover.
     await hold(it);
     await noneIn(it);
     assert.deepEqual(await waiting(it), ['two']);
@@ -229,7 +229,7 @@ export const byHandCases: readonly LedgerCase[] = [
   }),
 ];
 
-/** However they meet, each message is answered once, by a model or by hand. */
+/** Turns and operators race; each message gets one answer, by a model or an operator. */
 export async function raceByHand(it: ClockedBench, rounds: number): Promise<void> {
   const sent = new Map<string, number>();
   const due: string[] = [];
@@ -237,7 +237,7 @@ export async function raceByHand(it: ClockedBench, rounds: number): Promise<void
   const work = async (): Promise<void> => {
     while (!over.signal.aborted) {
       for (const claim of await takeIn(it, 5)) {
-        // A turn ends before the hold, in the midst of it, or after it.
+        // A turn ends before, during or after the start of the takeover.
         if (Math.random() < 0.5) await turns(Math.random() * 3);
         else await turns(Math.random() * 1_000);
         await it.ledger.complete(claim, effects(claim, [`model: ${claim.message.text}`]));
@@ -259,7 +259,7 @@ export async function raceByHand(it: ClockedBench, rounds: number): Promise<void
     if (Math.random() < 0.7) {
       const result = await it.ledger.byHand.answer(ann, receipt!.id, byHand(`hand: ${round}`));
       assert.ok(['answered', 'answered_already'].includes(result.kind), result.kind);
-      // All that waited before it ended with it.
+      // All earlier waiting messages ended with it.
       if (result.kind === 'answered') {
         for (const id of result.messages.slice(0, -1)) sent.set(id, (sent.get(id) ?? 0) + 1);
       }

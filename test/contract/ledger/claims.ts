@@ -29,7 +29,7 @@ import {
 const why = failure('server_error');
 const hot = { park: false, possibleDuplicate: false };
 
-/** A claim ends once; what is given back comes again; whoever waits is woken. */
+/** A claim ends once; a released message comes again; each waiting worker is woken. */
 export const claimCases: readonly LedgerCase[] = [
   promise('a turn is completed once', async (it) => {
     await accept(it, said('ann', 'hi'));
@@ -240,7 +240,7 @@ function listen(it: Bench): Set<string> {
   return woken;
 }
 
-/** Echoes and delivers what it is woken for, at most two at a time. */
+/** On each wake, echoes and delivers at most two at a time. */
 function drainOnWake(it: Bench, texts: string[]): void {
   const busy = { in: false, out: false };
   const again = { in: false, out: false };

@@ -3,7 +3,7 @@ import type { CursorMove } from '../../../src/ledger/ledger.ts';
 import { accept, durably, hook, noneIn, oneIn, promise, said } from './kit.ts';
 import type { Bench, LedgerCase } from './kit.ts';
 
-/** A move of the cursor that these cases are about. */
+/** A move of the cursor of these cases. */
 const to = (value: string, expected?: string | null): CursorMove => {
   const move = { channel: hook, name: 'offset', value };
   return expected === undefined ? move : { ...move, expected };
@@ -11,13 +11,13 @@ const to = (value: string, expected?: string | null): CursorMove => {
 
 const offset = (it: Bench): Promise<string | null> => it.ledger.cursor(hook, 'offset');
 
-/** Whether a batch without messages was accepted, or why not. */
+/** Accepts a batch without messages. @returns whether it was accepted, or why not */
 async function moved(it: Bench, ...moves: readonly CursorMove[]): Promise<string> {
   const acceptance = await it.ledger.accept([], ...moves);
   return acceptance.kind === 'accepted' ? 'accepted' : acceptance.reason;
 }
 
-/** What a move expects. Whoever expects something has read it before. */
+/** The expected value of a move. Its caller has read that value before. */
 export const cursorCases: readonly LedgerCase[] = [
   promise('a cursor moves from where it is expected, and from nowhere else', async (it) => {
     assert.equal(await offset(it), null);

@@ -28,7 +28,7 @@ const why = failure('server_error');
 const hot = { park: false, possibleDuplicate: false };
 const deadLetters = (it: Bench): number => it.ledger.gauges().deadLetters;
 
-/** What a person may do with a dead letter: have it again, or have it deleted. */
+/** A person may retry a dead letter, or delete it. */
 export const deadLetterCases: readonly LedgerCase[] = [
   promise('a form that keeps no dead letters says so', async (it) => {
     const expected = it.ledger.durability.durable ? 'not_found' : 'not_kept';
@@ -222,7 +222,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
 
 const heard = ({ memory }: InClaim): readonly string[] => memory.turns.map(({ text }) => text);
 
-/** Completes a claim with one reply in several parts; returns the whole one's id. */
+/** Completes a claim with one reply in several parts. @returns the id of the whole reply */
 async function split(it: Bench, claim: InClaim, ...texts: string[]): Promise<string> {
   const whole = replyTo(claim, '');
   const replies = texts.map((text, part) => {
@@ -232,7 +232,7 @@ async function split(it: Bench, claim: InClaim, ...texts: string[]): Promise<str
   return whole.id;
 }
 
-/** A reply of two parts that die one after the other; returns the whole one's id. */
+/** A reply of two parts that die one after the other. @returns the id of the whole reply */
 async function dieApart(it: Bench): Promise<string> {
   await accept(it, said('ann', 'hi'));
   const whole = await split(it, await oneIn(it), 'a', 'b');

@@ -25,7 +25,7 @@ import {
 } from './kit.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
-/** Its receiver asks for an hour, so that may lie ahead, also after a start. */
+/** Its receiver asks for an hour, so even a due time after a restart may lie ahead. */
 const broken = failure('server_error', { status: 500, retryAfterMs: 3_600_000 });
 const refused = failure('connect_failed');
 const hot = { park: false, possibleDuplicate: false };
@@ -43,7 +43,7 @@ const tryAll = (it: HasLedger, filter: Partial<DeferredFilter> = {}, most = 100)
     most,
   );
 
-/** A reply whose try has failed, and that waits for an hour. */
+/** A reply whose attempt has failed, and that waits for an hour. */
 async function failed(
   it: HasLedger,
   who: string,
@@ -65,7 +65,7 @@ async function next(it: Bench): Promise<OutClaim> {
   return claims[0]!;
 }
 
-/** Replies that wait for another try, as a person sees them and moves them. */
+/** Replies that wait for another attempt: their rows, and how a person moves them. */
 export const deferredCases: readonly LedgerCase[] = [
   promise('a reply that waits for another try is tried at once when that is asked', async (it) => {
     const id = await failed(it, 'ann');
@@ -232,7 +232,7 @@ export const deferredCases: readonly LedgerCase[] = [
   ),
 ];
 
-/** One waits in its lane and one parked, each as its schedule says, and then the clock is right. */
+/** One reply waits in its queue and one detached, both by schedule. Then the clock is corrected. */
 async function clockWasAhead(it: ClockedBench, aheadMs: number): Promise<void> {
   it.shiftClock(aheadMs);
   const plan = async (who: string, afterMs: number, why: Failure, how = hot): Promise<string> => {

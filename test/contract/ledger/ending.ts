@@ -1,4 +1,4 @@
-/** After its end a ledger does nothing more, and says so. */
+/** After its end a ledger refuses every call, with a reason. */
 import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { ConversationId } from '../../../src/domain/ids.ts';
@@ -114,7 +114,7 @@ export const endingCases: readonly LedgerCase[] = [
   }),
 ];
 
-/** Something is handed out, so that its release at the end could wake somebody. */
+/** Claims something, so that its release at the end could wake a caller. */
 async function oneInOf(it: Bench): Promise<void> {
   await accept(it, said('bob', 'hi'));
   await oneIn(it);

@@ -1,6 +1,6 @@
 /**
- * Eight ways in which a ledger can be wrong, each put round a sound one. Whatever the form, the
- * contract's cases must notice every one of them.
+ * Eight faults of a ledger, each wrapped around a sound one. The contract's cases must notice every
+ * one of them over each backend.
  */
 import type { Acceptance } from '../../../src/channels/channel.ts';
 import type { Box } from '../../../src/domain/event.ts';
@@ -12,7 +12,7 @@ import type { Plant } from './forms.ts';
 export const faults: Readonly<Record<string, Plant>> = {
   'wrong order': (ledger) =>
     altered(ledger, {
-      /** The last of a batch is accepted first. */
+      /** Accepts the last message of a batch first. */
       async accept(batch, ...cursors) {
         const acceptance = await ledger.accept([...batch].reverse(), ...cursors);
         if (acceptance.kind === 'refused') return acceptance;
@@ -21,7 +21,7 @@ export const faults: Readonly<Record<string, Plant>> = {
     }),
   'lost wake-up': (ledger) =>
     altered(ledger, {
-      /** Every fourth wake is not passed on. */
+      /** Loses every fourth wake. */
       onReady(wake) {
         let wakes = 0;
         return ledger.onReady((box, channel) => {
@@ -51,14 +51,14 @@ export const faults: Readonly<Record<string, Plant>> = {
   },
   'torn effects': (ledger) =>
     altered(ledger, {
-      /** Of several replies only the first is kept. */
+      /** Keeps only the first of several replies. */
       complete: (claim, effects) =>
         ledger.complete(claim, { ...effects, replies: effects.replies.slice(0, 1) }),
     }),
   'lost release': (ledger) => altered(ledger, { release: () => Promise.resolve() }),
   'unbounded queue': (ledger) => {
     const refused: (readonly Inbound[])[] = [];
-    /** What is refused is kept all the same, and called accepted. */
+    /** Keeps a refused batch all the same, and reports it as accepted. */
     const accept: Ledger['accept'] = async (batch, ...cursors) => {
       const acceptance = await ledger.accept(batch, ...cursors);
       if (acceptance.kind === 'accepted' || acceptance.reason !== 'full') return acceptance;
@@ -70,7 +70,7 @@ export const faults: Readonly<Record<string, Plant>> = {
   },
   'stale completion': (ledger) =>
     altered(ledger, {
-      /** Whoever completes is told that it counted. */
+      /** Reports each completion as counted. */
       async complete(claim, effects) {
         await ledger.complete(claim, effects);
         return true;
@@ -78,7 +78,7 @@ export const faults: Readonly<Record<string, Plant>> = {
     }),
 };
 
-/** The ledger, some of whose methods are others. */
+/** The ledger with some methods replaced. */
 function altered(ledger: Ledger, other: Partial<Ledger>): Ledger {
   return new Proxy(ledger, {
     get(_, name) {

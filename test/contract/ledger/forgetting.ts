@@ -40,11 +40,11 @@ const talk = (conversation: string): Whose => ({
   conversation: conversation as ConversationId,
 });
 const person = (sender: string): Whose => ({ kind: 'sender', channel: hook, sender });
-/** Somebody in the room that several share. */
+/** A person in the room that several share. */
 const inRoom = (who: string, text: string, more: Partial<Inbound> = {}): Inbound =>
   said('room', text, { sender: { id: who, name: null }, ...more });
 
-/** Deleting what was said: from everywhere, also what waits and what is at work. */
+/** Deletes messages everywhere, even those waiting and in work. */
 export const forgettingCases: readonly LedgerCase[] = [
   promise('what nobody said is not forgotten', async (it) => {
     assert.equal(await it.ledger.forget(talk('ann')), 0);
@@ -297,7 +297,7 @@ export const forgettingCases: readonly LedgerCase[] = [
   }),
 ];
 
-/** Nothing is unsettled, and nothing is held. */
+/** Asserts that nothing is unsettled, and that the ledger holds nothing in memory. */
 function assertEmpty(it: Bench): void {
   const gauges = it.ledger.gauges();
   const unasked = /Max$|^rememberedBytes$|^commitsPending$/;

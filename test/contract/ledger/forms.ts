@@ -1,4 +1,4 @@
-/** How each form of the ledger is opened for a case, as it is or behind a planted fault. */
+/** How a case opens each backend of the ledger, sound or with a planted fault. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,12 +18,12 @@ export type Backend = {
   readonly durable: boolean;
   open(limits: Limits, plant: Plant): Promise<ClockedBench>;
 };
-/** Puts a fault round a ledger. */
+/** Wraps a fault around a ledger. */
 export type Plant = (ledger: Ledger) => Ledger;
 
 const sound: Plant = (ledger) => ledger;
 
-/** A form as it is. */
+/** A sound backend. */
 export const openSound =
   (backend: Backend): OpenBench =>
   (limits) =>
@@ -43,7 +43,7 @@ export function clockAtHand() {
     shiftClock: (ms: number) => void (aheadMs += ms),
     pass(ms: number) {
       passedMs += ms;
-      // The timer goes by the machine's clock: what was due long ago wakes it.
+      // The timer uses the machine's clock, so a time long past wakes it.
       deadlines.at(0 as SteadyTime, () => {});
     },
   };
@@ -104,7 +104,7 @@ async function openAt(path: string, clock: GatheringClock, limits: Limits): Prom
 
 export const postgresBackend: Backend = postgresBehind((url) => url);
 
-/** @param way the URL by which a database is reached */
+/** @param way maps the URL of a database to the URL for its clients */
 export function postgresBehind(way: (url: string) => string | Promise<string>): Backend {
   return {
     durable: true,

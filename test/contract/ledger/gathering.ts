@@ -25,11 +25,11 @@ import {
   type LedgerCase,
 } from './kit.ts';
 
-/** As long as there is: nothing comes too late by itself, and a case lets the time go by. */
+/** Long, so that nothing is late by itself: a case moves the time. */
 const ms = 10_000;
 const album: Gather = { kind: 'album', key: 'a', ms };
 const burst: Gather = { kind: 'burst', ms };
-/** At that second by a platform's clock that counts so. */
+/** A message of that second, by a platform whose clock counts seconds. */
 const saidAt = (second: number): Gather => {
   return {
     kind: 'burst',
@@ -37,14 +37,14 @@ const saidAt = (second: number): Gather => {
     saidAt: { at: 1_700_000_000_000 + second * 1_000, stepMs: 1_000 },
   };
 };
-/** Nothing more comes by then. */
+/** The merging ends before another part comes. */
 const brief: Gather = { kind: 'burst', ms: 1 };
 const fault = failure('fault', { detail: 'thrown' });
 const ann = { channel: hook, conversation: said('ann', '').conversation } satisfies ConversationKey;
 const ofAnn: Whose = { kind: 'conversation', ...ann };
 
-/** A piece points at a message of its own. */
-function piece(text: string, gather: Gather, more: Partial<Inbound> = {}): Inbound {
+/** A part that answers a message of its own. */
+function part(text: string, gather: Gather, more: Partial<Inbound> = {}): Inbound {
   return said('ann', text, { gather, address: { channel: hook, target: `at ${text}` }, ...more });
 }
 
@@ -52,7 +52,7 @@ function picture(reference: string): Media {
   return { type: 'image/jpeg', reference };
 }
 
-/** The one that can be claimed, in its time. */
+/** The merged message that can be claimed, once its time is over. */
 async function whole(it: ClockedBench): Promise<InClaim> {
   it.pass(ms + 1);
   const claims: InClaim[] = [];
@@ -64,23 +64,23 @@ async function whole(it: ClockedBench): Promise<InClaim> {
   return claims[0]!;
 }
 
-/** Each is accepted by itself. */
-async function acceptEach(it: HasLedger, ...pieces: readonly Inbound[]): Promise<string[]> {
+/** Accepts each part alone. */
+async function acceptEach(it: HasLedger, ...parts: readonly Inbound[]): Promise<string[]> {
   const ids: string[] = [];
-  for (const one of pieces) ids.push((await accept(it, one))[0]!.id);
+  for (const one of parts) ids.push((await accept(it, one))[0]!.id);
   return ids;
 }
 
-/** Pieces are rows until they are handed out; then they are one message, and end as one. */
+/** Parts are rows until their claim. Then they are one message, and end as one. */
 export const gatheringCases: readonly LedgerCase[] = [
   promise('an album is one message, answered at its first piece', async (it) => {
     const context = { forwardedFrom: 'Bob' };
     const address = { channel: hook, target: 'first' };
     const ids = await acceptEach(
       it,
-      piece('', album, { media: picture('1.jpg'), address, context }),
-      piece('look', album, { media: picture('2.jpg'), further: [picture('3.jpg')], context }),
-      piece('', album, { media: picture('4.jpg'), context }),
+      part('', album, { media: picture('1.jpg'), address, context }),
+      part('look', album, { media: picture('2.jpg'), further: [picture('3.jpg')], context }),
+      part('', album, { media: picture('4.jpg'), context }),
     );
     await noneIn(it);
     const { message } = await whole(it);
@@ -93,13 +93,13 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.equal(message.gather, undefined);
   }),
   promise('what is said in a burst is one message, answered at its last', async (it) => {
-    await acceptEach(it, piece('one', burst), piece('two', burst), piece('three', burst));
+    await acceptEach(it, part('one', burst), part('two', burst), part('three', burst));
     const { message } = await whole(it);
     assert.equal(message.text, 'one\ntwo\nthree');
     assert.equal(message.address.target, 'at three');
   }),
   promise('all pieces end with the one turn, which has one reply', async (it) => {
-    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await acceptEach(it, part('one', burst), part('two', burst));
     const claim = await whole(it);
     const { inboxClaimed, inboxWaiting } = it.ledger.gauges();
     assert.deepEqual([inboxClaimed, inboxWaiting], [2, 0]);
@@ -113,15 +113,15 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.deepEqual(it.ledger.unsettled(10), []);
   }),
   promise('what comes once the turn is at work is a turn of its own', async (it) => {
-    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await acceptEach(it, part('one', burst), part('two', burst));
     const claim = await whole(it);
-    await accept(it, piece('late', burst));
+    await accept(it, part('late', burst));
     assert.equal(claim.message.text, 'one\ntwo');
     await answer(it, claim, 'both');
     assert.equal((await whole(it)).message.text, 'late');
   }),
   promise('what may not be gathered ends a gathering at once', async (it) => {
-    await acceptEach(it, piece('one', burst), said('ann', '/new'));
+    await acceptEach(it, part('one', burst), said('ann', '/new'));
     const claim = await oneIn(it);
     assert.equal(claim.message.text, 'one');
     await answer(it, claim);
@@ -130,8 +130,8 @@ export const gatheringCases: readonly LedgerCase[] = [
   promise('only one person is gathered, and only one album', async (it) => {
     const bob = { sender: { id: 'bob', name: null } };
     const other: Gather = { ...album, key: 'b' };
-    await acceptEach(it, piece('one', burst), piece('two', burst, bob), piece('three', burst, bob));
-    await acceptEach(it, piece('four', album), piece('five', other));
+    await acceptEach(it, part('one', burst), part('two', burst, bob), part('three', burst, bob));
+    await acceptEach(it, part('four', album), part('five', other));
     const texts: string[] = [];
     while (texts.length < 4) {
       const claim = await whole(it);
@@ -142,11 +142,11 @@ export const gatheringCases: readonly LedgerCase[] = [
   }),
   promise('what was said under another stamp is not mixed in', async (it) => {
     const isPrivate = { sensitivity: 'private' } as const;
-    await acceptEach(it, piece('one', burst), piece('two', burst, isPrivate));
+    await acceptEach(it, part('one', burst), part('two', burst, isPrivate));
     assert.equal((await whole(it)).message.text, 'one');
   }),
   promise('what was said minutes apart is not one, however soon it comes', async (it) => {
-    await accept(it, piece('one', saidAt(0)), piece('two', saidAt(1)), piece('three', saidAt(600)));
+    await accept(it, part('one', saidAt(0)), part('two', saidAt(1)), part('three', saidAt(600)));
     const claim = await whole(it);
     assert.equal(claim.message.text, 'one\ntwo');
     await answer(it, claim);
@@ -155,20 +155,20 @@ export const gatheringCases: readonly LedgerCase[] = [
   promise('ten are one message, and no eleventh', async (it) => {
     const gather: Gather = burst;
     const texts = Array.from({ length: 11 }, (_, at) => String(at));
-    await accept(it, ...texts.map((text) => piece(text, gather)));
+    await accept(it, ...texts.map((text) => part(text, gather)));
     assert.equal((await oneIn(it)).message.text, texts.slice(0, 10).join('\n'));
   }),
   promise('a text that would be too long for one message is one of its own', async (it) => {
     const gather: Gather = burst;
-    await accept(it, piece('a'.repeat(9_000), gather), piece('b'.repeat(9_000), gather));
+    await accept(it, part('a'.repeat(9_000), gather), part('b'.repeat(9_000), gather));
     assert.equal((await oneIn(it)).message.text.length, 9_000);
   }),
   promise('others go on while one waits for more', async (it) => {
-    await accept(it, piece('one', burst), said('bob', 'hello'));
+    await accept(it, part('one', burst), said('bob', 'hello'));
     assert.deepEqual(textsIn(await takeIn(it, 1)), ['hello']);
   }),
   promise('what is given back comes again as one', async (it) => {
-    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await acceptEach(it, part('one', burst), part('two', burst));
     await it.ledger.release(await whole(it));
     const { inboxClaimed, inboxWaiting } = it.ledger.gauges();
     assert.deepEqual([inboxClaimed, inboxWaiting], [0, 2]);
@@ -176,7 +176,7 @@ export const gatheringCases: readonly LedgerCase[] = [
   }),
   promise('buried it is as many dead letters as it had pieces', async (it) => {
     const before = it.ledger.gauges().deadLetters;
-    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await acceptEach(it, part('one', burst), part('two', burst));
     const claim = await whole(it);
     assert.equal(await it.ledger.bury(claim, fault, effects(claim, ['sorry'])), true);
     assert.equal(it.ledger.gauges().deadLetters, before + 2);
@@ -184,19 +184,19 @@ export const gatheringCases: readonly LedgerCase[] = [
     await noneIn(it);
   }),
   durably('dead pieces that are tried again together are one message again', async (it) => {
-    const ids = await acceptEach(it, piece('one', burst), piece('two', burst));
+    const ids = await acceptEach(it, part('one', burst), part('two', burst));
     await it.ledger.bury(await whole(it), fault);
     for (const id of ids) assert.equal(await it.ledger.replay(id), 'done');
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
   promise('forgotten while it waits for more, all of it goes', async (it) => {
-    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await acceptEach(it, part('one', burst), part('two', burst));
     assert.equal(await it.ledger.forget(ofAnn), 2);
-    await accept(it, piece('three', brief));
+    await accept(it, part('three', brief));
     assert.equal((await whole(it)).message.text, 'three');
   }),
   promise('forgotten while it is at work, the claim is lost', async (it) => {
-    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await acceptEach(it, part('one', burst), part('two', burst));
     const claim = await whole(it);
     await it.ledger.forget(ofAnn);
     assert.equal(claim.stop.stopped, true);
@@ -207,9 +207,9 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.equal(it.ledger.gauges().inboxClaimed, 0);
   }),
   promise('held by an operator, its pieces are messages to be answered by hand', async (it) => {
-    const ids = await acceptEach(it, piece('one', burst), piece('two', burst));
+    const ids = await acceptEach(it, part('one', burst), part('two', burst));
     await it.ledger.byHand.hold(ann);
-    // Its time is over when that of this one is.
+    // Its time ends with the time of this message.
     await accept(it, said('bob', 'hello', { gather: burst }));
     assert.equal((await whole(it)).message.text, 'hello');
     const waiting = await it.ledger.byHand.waiting(ann);
@@ -223,7 +223,7 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.equal((await whole(it)).message.text, 'two');
   }),
   promise('held while it is at work, the claim is lost and all of it waits', async (it) => {
-    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await acceptEach(it, part('one', burst), part('two', burst));
     const claim = await whole(it);
     await it.ledger.byHand.hold(ann);
     assert.equal(claim.stop.stopped, true);
@@ -233,7 +233,7 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
   durably('a start joins what it finds as before', async (it) => {
-    await accept(it, piece('one', burst), piece('two', burst), said('bob', 'hello'));
+    await accept(it, part('one', burst), part('two', burst), said('bob', 'hello'));
     await it.reopen();
     it.pass(ms + 1);
     const claims: InClaim[] = [];
@@ -244,7 +244,7 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.deepEqual(textsIn(claims).toSorted(), ['hello', 'one\ntwo']);
   }),
   durably('a start knows when each was said', async (it) => {
-    await accept(it, piece('one', saidAt(0)), piece('two', saidAt(600)));
+    await accept(it, part('one', saidAt(0)), part('two', saidAt(600)));
     await it.reopen();
     const claim = await whole(it);
     assert.equal(claim.message.text, 'one');
@@ -253,25 +253,25 @@ export const gatheringCases: readonly LedgerCase[] = [
   }),
   durably('a burst is one however long the start between took', async (it) => {
     const quick = { ...saidAt(0), ms: 1 };
-    await acceptEach(it, piece('zero', album), piece('one', quick));
+    await acceptEach(it, part('zero', album), part('one', quick));
     await whole(it);
     it.pass(ms);
     await it.reopen();
-    await acceptEach(it, piece('two', quick));
+    await acceptEach(it, part('two', quick));
     await answer(it, await whole(it));
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
   durably('what a start finds waits on for what may yet come', async (it) => {
-    await acceptEach(it, piece('one', burst));
+    await acceptEach(it, part('one', burst));
     await it.reopen();
     await noneIn(it);
-    await acceptEach(it, piece('two', burst), said('ann', '/new'));
+    await acceptEach(it, part('two', burst), said('ann', '/new'));
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
   durably('what a start finds and waits for holds nobody up', async (it) => {
-    await accept(it, piece('one', burst), said('bob', 'hello'));
+    await accept(it, part('one', burst), said('bob', 'hello'));
     await it.reopen();
-    // What the start itself has rung is over.
+    // The wakes of the start are over.
     await new Promise(setImmediate);
     const texts: string[] = [];
     const stop = it.ledger.onReady(() => {
@@ -283,7 +283,7 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.deepEqual(texts, ['hello']);
   }),
   promise('a message that has waited long enough stands alone', async (it) => {
-    await accept(it, piece('one', brief));
+    await accept(it, part('one', brief));
     const claim = await whole(it);
     assert.equal(claim.message.text, 'one');
     await answer(it, claim, 'yes');

@@ -17,12 +17,12 @@ import {
 
 const odd = 'naïve 👩‍👩‍👧 \u0000 "quoted" \\ \n\t ‮ end';
 
-/** A key with what was said under it. */
+/** A dedupe key with the fingerprint of its message. */
 const check = (dedupeKey: string, fingerprint: string): Partial<Inbound> => {
   return { dedupeKey, keyCheck: { fingerprint, formerKey: dedupeKey } };
 };
 
-/** In which order messages are worked on, and what dedupes them. */
+/** The order in which messages are worked on, and their deduplication. */
 export const inboxCases: readonly LedgerCase[] = [
   promise('a message is claimed as it was handed in', async (it) => {
     const inbound = said('ann', odd, {

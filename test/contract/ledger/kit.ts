@@ -1,4 +1,4 @@
-/** What the cases of the ledger's contract are written with. */
+/** Helpers for the cases of the ledger's contract. */
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import type { Acceptance, Receipt } from '../../../src/channels/channel.ts';
@@ -9,29 +9,31 @@ import type { Inbound } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { Effects, InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
 
-/** One ledger and the means to open it again on the same data. */
+/** One ledger, and a way to open it again on the same data. */
 export interface Bench extends AsyncDisposable {
   readonly ledger: Ledger;
   /** Disposes the ledger and opens it again; `ledger` is the new one. */
   reopen(): Promise<void>;
 }
 
-/** What a case does things to. */
+/** The object under test. */
 export type HasLedger = Pick<Bench, 'ledger'>;
 
-/** One whose clock is at hand. */
+/** A bench whose clock the case moves. */
 export interface ClockedBench extends Bench {
-  /** Sets the ledger's time of day forward or back against the machine's, for good. */
+  /** Moves the ledger's time of day forward or back against the machine's, for good. */
   shiftClock(ms: number): void;
-  /** So long goes by for the ledger: gatherings that are over by then end soon after. */
+  /**
+   * Lets so much time pass for the ledger: messages whose merging is over by then end soon after.
+   */
   pass(ms: number): void;
 }
 
-/** How one form of the ledger is opened for a case. */
+/** Opens one backend of the ledger for a case. */
 export type OpenBench = (limits: Limits) => Promise<ClockedBench>;
 export type Limits = { readonly messagesMax?: number; readonly bytesMax?: number };
 
-/** One promise of the contract. `durable`: kept only by forms that outlive the process. */
+/** One case of the contract. `durable`: only for backends that outlive the process. */
 export type LedgerCase = {
   readonly name: string;
   readonly run: (it: ClockedBench) => Promise<void>;
@@ -39,25 +41,25 @@ export type LedgerCase = {
   readonly limits?: Limits;
 };
 
-/** A case of every form. */
+/** A case of every backend. */
 export function promise(name: string, run: LedgerCase['run'], limits: Limits = {}): LedgerCase {
   return { name, run, limits };
 }
 
-/** A case of the forms that outlive the process. */
+/** A case of the backends that outlive the process. */
 export function durably(name: string, run: LedgerCase['run']): LedgerCase {
   return { name, run, durable: true };
 }
 
 export const hook = 'webhook' as ChannelKey;
 export const other = 'messenger_a:77' as ChannelKey;
-/** A ledger has a source of its own: what it finds in its database moves it on. */
+/** A new source of ids. A ledger has its own, and the ids in its database move it on. */
 export const newIds = (): IdSource =>
   createIdSource(Date.now, (bytes) => void randomFillSync(bytes));
 /** For replies that a test makes itself; no ledger moves it on. */
 export const ids = newIds();
 
-/** A text in a conversation, as a channel hands it in. */
+/** A text in a conversation, as a channel passes it to the ledger. */
 export function said(conversation: string, text: string, more: Partial<Inbound> = {}): Inbound {
   const channel = more.channel ?? hook;
   return {
@@ -73,7 +75,7 @@ export function said(conversation: string, text: string, more: Partial<Inbound> 
   };
 }
 
-/** Hands a batch in, which must be accepted. */
+/** Passes a batch to the ledger, which must accept it. */
 export async function accept(it: HasLedger, ...batch: Inbound[]): Promise<readonly Receipt[]> {
   return accepted(await it.ledger.accept(batch));
 }
@@ -91,7 +93,7 @@ export function takeOut(it: HasLedger, n = 1, channel = hook): Promise<readonly 
   return it.ledger.claim('out', channel, n);
 }
 
-/** Claims as soon as something can be, which may take a storage a moment. */
+/** Claims as soon as it can, which may take a storage a moment. */
 async function whenReady<C extends InClaim | OutClaim>(
   { ledger }: HasLedger,
   take: () => Promise<readonly C[]>,
@@ -146,7 +148,7 @@ export function replyTo({ message }: InClaim, text: string): Reply {
   };
 }
 
-/** What a turn changes: these texts as replies, and a turn that remembers the first of them. */
+/** The effects of a turn: these texts as replies, and a turn that remembers the first of them. */
 export function effects(
   claim: InClaim,
   texts: readonly string[],
@@ -197,8 +199,8 @@ export async function exchange(it: HasLedger, who: string, text: string, ...repl
 }
 
 /**
- * Notes replies as delivered and waits until that has its effect: a ledger may answer before it has
- * written it down, since only the next reply of the conversation depends on it.
+ * Reports replies as delivered, and waits for the effect. A ledger may answer before it has written
+ * the delivery, since only the conversation's next reply depends on it.
  */
 export async function deliver(it: HasLedger, ...claims: readonly OutClaim[]): Promise<void> {
   const before = it.ledger.gauges().outboxClaimed;
@@ -209,7 +211,7 @@ export async function deliver(it: HasLedger, ...claims: readonly OutClaim[]): Pr
   await until('the deliveries are noted', noted);
 }
 
-/** Delivers every reply that can be claimed now, and what follows; returns their texts. */
+/** Delivers every reply that can be claimed now, and those that follow. @returns their texts */
 export async function deliverAll(it: HasLedger, channel = hook): Promise<string[]> {
   const texts: string[] = [];
   for (;;) {
@@ -222,23 +224,23 @@ export async function deliverAll(it: HasLedger, channel = hook): Promise<string[
 }
 
 /**
- * How often a case looks for what must come to be, two milliseconds apart or more. They are looks
- * and no time: after a pause of the whole process, what has come due in it still gets its turn.
+ * How often a case checks its condition, two milliseconds apart or more. It counts checks, not
+ * time: after a pause of the whole process, work that came due in it still gets its turn.
  */
 export const patience = { looks: 15_000 };
 
-/** So many turns of the event loop: a while that differs, and no time. */
+/** Lets so many turns of the event loop pass: a varying while, independent of the clock. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 }
 
-const betweenLooksMs = 2;
+const betweenChecksMs = 2;
 
-/** Waits for something that must come to be. */
+/** Waits until the condition holds. */
 export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; !(await is()); looks++) {
     if (looks > patience.looks) assert.fail(`in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, betweenLooksMs));
+    await new Promise((resolve) => setTimeout(resolve, betweenChecksMs));
   }
 }
 
@@ -247,7 +249,7 @@ export function settles(it: Promise<unknown>): Promise<void> {
   return until('the promise settles', () => isSettled(it));
 }
 
-/** Whether a promise has settled, after everything that is already under way has run. */
+/** Whether a promise has settled, after all work under way has run. */
 export async function isSettled(it: Promise<unknown>): Promise<boolean> {
   let settled = false;
   void it.then(() => (settled = true));

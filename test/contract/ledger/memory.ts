@@ -30,11 +30,11 @@ import {
 } from './kit.ts';
 
 const hour = 3_600_000;
-/** Its receiver asks for an hour, so that may lie ahead, also after a start. */
+/** Its receiver asks for an hour, so even a due time after a restart may lie ahead. */
 const why = failure('server_error', { retryAfterMs: hour });
 const cut = (at: number) => ({ reason: 'command', at }) as const;
 
-/** What a conversation remembers, where a channel is, and what outlives a stop. */
+/** The memory of a conversation, the cursor of a channel, and the data that outlives a stop. */
 export const memoryCases: readonly LedgerCase[] = [
   promise('the first message of a conversation remembers nothing', async (it) => {
     await accept(it, said('ann', 'hi'));
@@ -331,7 +331,7 @@ async function exchangeFor(it: Bench, text: string): Promise<void> {
   await answer(it, await oneIn(it), text);
 }
 
-/** The texts that the conversation's next turn sees. */
+/** The texts in the context of the conversation's next turn. */
 async function history(it: Bench): Promise<readonly (string | null)[]> {
   await accept(it, said('ann', 'next'));
   const { memory } = await oneIn(it);

@@ -30,7 +30,7 @@ const parked = { park: true, possibleDuplicate: false };
 const soon = (): number => Date.now() + 25;
 const later = (): number => Date.now() + 3_600_000;
 
-/** How replies go out: in order, again after a failure, and out of the way when they take long. */
+/** How replies go out: in order, again after a failure, and detached when they take long. */
 export const outboxCases: readonly LedgerCase[] = [
   promise('a completed turn puts its reply into the outbox', async (it) => {
     await accept(it, said('ann', 'hi'));
@@ -200,8 +200,8 @@ export const outboxCases: readonly LedgerCase[] = [
     assert.equal((await next(it)).possibleDuplicate, true);
   }),
   promise('what is due first comes first', async (it) => {
-    // Where the machine paused until one was due before all were deferred, each came as it was
-    // deferred, which says nothing of the order in which they come due.
+    // The machine may pause until one reply is due before all are deferred. Then each comes as it
+    // was deferred, which proves nothing about the order of due times.
     for (let stepMs = 50; stepMs < 60_000; stepMs *= 2) {
       for (const who of ['ann', 'bob', 'cid']) await exchange(it, who, 'hi', who);
       const [ann, bob, cid] = (await takeOut(it, 3)) as [OutClaim, OutClaim, OutClaim];
@@ -267,7 +267,7 @@ export const outboxCases: readonly LedgerCase[] = [
   }),
 ];
 
-/** The next reply, whenever it can be claimed. */
+/** The next reply, as soon as it can be claimed. */
 async function next(it: Bench): Promise<OutClaim> {
   const found: OutClaim[] = [];
   await until('a reply can be claimed', async () => {

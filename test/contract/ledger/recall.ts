@@ -17,7 +17,7 @@ import {
 
 const hourMs = 3_600_000;
 
-/** What of an earlier session comes back, and what tells when a session is over. */
+/** The memories of an earlier session, and the end of a session. */
 export const recallCases: readonly LedgerCase[] = [
   promise('nothing is recalled where nothing was said before', async (it) => {
     await accept(it, said('ann', '/recall'));
@@ -187,7 +187,7 @@ export const recallCases: readonly LedgerCase[] = [
   }),
 ];
 
-/** When the message before the next one was accepted: the same at work and after a restart. */
+/** When the message before the next one was accepted; the same in work and after a restart. */
 async function previousAt(it: Bench, who = 'ann'): Promise<number | null> {
   await accept(it, said(who, 'next'));
   const claim = await oneIn(it);
@@ -199,7 +199,7 @@ async function previousAt(it: Bench, who = 'ann'): Promise<number | null> {
   return again.memory.previousAt;
 }
 
-/** One message that begins a new session and leaves no turn in it. */
+/** A message that begins a new session and leaves no turn in it. */
 async function newSession(it: Bench): Promise<void> {
   await accept(it, said('ann', '/new'));
   const claim = await oneIn(it);
@@ -207,7 +207,7 @@ async function newSession(it: Bench): Promise<void> {
   await it.ledger.complete(claim, effects(claim, [], { turn: null, session }));
 }
 
-/** What a next message of ann sees; it is answered without a reply, and leaves this turn. */
+/** The context of ann's next message, which gets no reply. `turn` null: it leaves no turn. */
 async function history(it: Bench, turn?: null) {
   await accept(it, said('ann', 'next'));
   const claim = await oneIn(it);

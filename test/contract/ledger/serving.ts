@@ -1,4 +1,4 @@
-/** Channels that are served, and those that are not. */
+/** Channels that are served, and channels that are not. */
 import assert from 'node:assert/strict';
 import { accept, answer, deliverAll, durably, hook, oneIn, other, promise, said } from './kit.ts';
 import { takeIn, textsIn, type Bench, type LedgerCase } from './kit.ts';

@@ -1,4 +1,4 @@
-/** What calls to models use and reserve, and the limits that hold over turns. */
+/** The usage and reservations of calls to models, and the limits that hold over turns. */
 import assert from 'node:assert/strict';
 import type { ModelName } from '../../../src/domain/ids.ts';
 import type { Charged, SpendLimit, Tokens, Used } from '../../../src/domain/spend.ts';
@@ -28,7 +28,7 @@ const perDay = (most: number): SpendLimit => ({ kind: 'tokens_per_day', most });
 const costPerDay = (most: string): SpendLimit => ({ kind: 'cost_per_day', most });
 const perSender = (most: number): SpendLimit => ({ kind: 'tokens_per_sender_per_day', most });
 
-/** Reserves what must fit. @returns what stood under each limit before */
+/** Reserves an amount that must fit. @returns the usage under each limit before */
 export async function reserve(
   it: HasLedger,
   charged: Charged,
@@ -40,7 +40,7 @@ export async function reserve(
   return reserving.kind === 'reserved' ? reserving.sums.map(({ before }) => before) : [];
 }
 
-/** Is refused. @returns the limit that it is over */
+/** Expects a refusal. @returns the limit that is exceeded */
 async function isOver(
   it: HasLedger,
   charged: Charged,
@@ -191,7 +191,7 @@ export const spendCases: readonly LedgerCase[] = [
     await reserve(it, charge(), tokens(10), ...limits);
     await reserve(it, charge(of('bob')), tokens(20), ...limits);
     await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'ann' });
-    // One that was under way does not bring them back.
+    // A call under way does not bring them back.
     it.ledger.spend.settle(charge(), tokens(10), used(3));
     assert.deepEqual(await reserve(it, charge(), tokens(0), ...limits), [27, 0]);
     assert.deepEqual(await reserve(it, charge(of('bob')), tokens(0), ...limits), [27, 20]);

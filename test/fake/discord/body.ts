@@ -2,7 +2,7 @@
 import { isForm, readForm } from '../form.ts';
 import type { RestRequest } from './rest.ts';
 
-/** Of a form the body is what came as `payload_json`. */
+/** The body of a form is its `payload_json`. */
 export async function contentOf(
   body: Buffer,
   type = '',
@@ -13,7 +13,7 @@ export async function contentOf(
   return { body: bodyOf(form.fields['payload_json'] ?? ''), files: form.files };
 }
 
-/** Undefined: nothing came; null: no JSON. */
+/** Undefined: an empty body; null: no JSON. */
 function bodyOf(text: string): unknown {
   if (text === '') return undefined;
   try {

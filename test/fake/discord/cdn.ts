@@ -1,6 +1,6 @@
 /**
- * Where attachments lie: it knows no bot, so a token that is sent there is given away, and answers
- * signed addresses alone.
+ * The server of attachments. It knows no bot, so a token sent to it is disclosed. It answers only
+ * signed addresses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Downloads } from '../downloads.ts';

@@ -1,4 +1,4 @@
-/** Ways in which the fake answers badly when a test wants it to. */
+/** Ways in which the fake answers badly when a test asks for it. */
 import type { ServerResponse } from 'node:http';
 import { breakAnswer, sendAnswer, takesEffect } from '../breakage.ts';
 import type { Breakage, HttpAnswer } from '../breakage.ts';
@@ -15,7 +15,7 @@ export type DiscordFault =
   | { readonly kind: 'status'; readonly status: number }
   | Breakage;
 
-/** @param carryOut does what was asked for, where it takes effect */
+/** @param carryOut does the request, for faults that take effect */
 export function answerBadly(
   fault: DiscordFault,
   carryOut: () => HttpAnswer,

@@ -1,9 +1,9 @@
 /**
- * The gateway: connections, sessions, what they are sent, and how they go wrong on demand.
- * Pages: https://discord.com/developers/docs/events/gateway (connecting, heartbeats, identifying,
+ * The gateway: connections, sessions, their events, and faults on demand. Pages:
+ * https://discord.com/developers/docs/events/gateway (connecting, heartbeats, identifying,
  * resuming, rate limiting), /events/gateway-events (hello, ready, resumed, reconnect, invalid
- * session), /topics/opcodes-and-status-codes#gateway-gateway-close-event-codes.
- * JSON only, no ETF and no compression: whoever asks for those is closed with 4002.
+ * session), /topics/opcodes-and-status-codes#gateway-gateway-close-event-codes. JSON only: a client
+ * that asks for ETF or compression is closed with 4002.
  */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
@@ -12,20 +12,20 @@ import type { Snowflake, User } from './wire.ts';
 
 export type GatewayOptions = {
   readonly heartbeatMs: number;
-  /** How many IDENTIFY are allowed in a day; beyond it the token is reset. */
+  /** The most IDENTIFY in a day; beyond it the token is reset. */
   readonly sessionStarts: number;
-  /** How long after a disconnect a session may be resumed. */
+  /** How long after a disconnect a client may resume its session. */
   readonly sessionMs: number;
   /** At most one IDENTIFY in this time ("5 seconds"). */
   readonly identifyGapMs: number;
-  /** Privileged intents that are switched on in the developer portal. */
+  /** The privileged intents that the developer portal has switched on. */
   readonly allowedIntents: number;
 };
 
-/** What happens to a connection that is about to open. */
+/** What happens to a connection before it opens. */
 export type ConnectionFault =
   | { readonly kind: 'no-hello' }
-  /** The handshake is answered with this status. */
+  /** The server answers the handshake with this status. */
   | { readonly kind: 'refuse'; readonly status: number }
   | { readonly kind: 'close'; readonly code: number; readonly when: 'hello' | 'identify' }
   | { readonly kind: 'reconnect' }
@@ -46,17 +46,17 @@ type Session = {
   leftAt: number;
 };
 
-/** One connection, as a test looks at it. */
+/** One connection, as a test sees it. */
 export type Connection = {
   readonly path: string;
   readonly at: number;
-  /** Its other end. */
+  /** The port of its client. */
   readonly port: number;
   identify: Readonly<Record<string, unknown>> | null;
   resume: { readonly session_id: string; readonly seq: number } | null;
   /** The sequence numbers in its heartbeats. */
   readonly heartbeats: (number | null)[];
-  /** How it ended, and who ended it. */
+  /** The close code, and the side that closed. */
   closed: { readonly code: number; readonly by: 'client' | 'server' } | null;
 };
 
@@ -86,14 +86,14 @@ const privileged = intent.guildMembers | intent.guildPresences | intent.messageC
 
 export class Gateway {
   readonly connections: Connection[] = [];
-  /** How often connections that open from now on are told to send a heartbeat. */
+  /** The heartbeat interval of connections that open from now on. */
   heartbeatMs: number;
-  /** No heartbeat is acknowledged while false. */
+  /** While false, the gateway acknowledges no heartbeat. */
   acknowledges = true;
-  /** Nothing is sent at all while true; events are kept for a RESUME. */
+  /** While true, the gateway sends nothing, and keeps events for a RESUME. */
   isFrozen = false;
   startsLeft: number;
-  /** Is told of every IDENTIFY and RESUME before anything is done. */
+  /** Called with the connection of each IDENTIFY and RESUME, before anything else. */
   onEnter: (connection: Connection) => void = () => {};
   readonly #live = new Set<Live>();
   readonly #sessions = new Map<string, Session>();
@@ -114,7 +114,7 @@ export class Gateway {
     return [...this.#sessions.values()].some(({ socket }) => socket !== null);
   }
 
-  /** The next `times` connections go wrong this way. */
+  /** The next `times` connections get this fault. */
   plan(fault: ConnectionFault, times = 1): void {
     this.#planned.push({ fault, left: times });
   }
@@ -126,7 +126,7 @@ export class Gateway {
     return runningConfig.fault;
   }
 
-  /** @param port of the connection's other end */
+  /** @param port of the client */
   accept(socket: WebSocket, url: URL, port: number, fault: ConnectionFault | null): void {
     const path = url.pathname + url.search;
     const at = this.#host.now();
@@ -155,7 +155,7 @@ export class Gateway {
     this.#host.changed();
   }
 
-  /** An event happens: every session whose intents have it gets it, now or at its RESUME. */
+  /** Sends an event to every session whose intents have it, now or at its RESUME. */
   dispatch(event: string, needs: number, dataFor: (intents: number) => object): void {
     for (const session of this.#sessions.values()) {
       if (needs === 0 || (session.intents & needs) !== 0) {
@@ -164,12 +164,12 @@ export class Gateway {
     }
   }
 
-  /** Every connection is closed with this code. Some codes end the session too. */
+  /** Closes every connection with this code. Some codes end the session too. */
   closeAll(code: number): void {
     for (const live of this.#live) this.#end(live, code);
   }
 
-  /** Every connection breaks, without a word. */
+  /** Breaks every connection without a close code. */
   drop(): void {
     for (const live of this.#live) live.socket.terminate();
   }
@@ -192,7 +192,7 @@ export class Gateway {
     }
   }
 
-  /** Sessions that are away can no longer be resumed. */
+  /** Ends the sessions of absent clients: none can be resumed. */
   forgetSessions(): void {
     this.#sessions.clear();
   }
@@ -339,7 +339,7 @@ export class Gateway {
 
   #end(live: Live, code: number, reason = ''): void {
     live.seen.closed ??= { code, by: 'server' };
-    // "Reconnect and start a new session": 4007 and 4009, and those that forbid to come back.
+    // "Reconnect and start a new session": 4007 and 4009, and the codes that forbid a return.
     const over = code === 4_004 || code === 4_007 || code >= 4_009;
     if (over && live.session !== null) this.#sessions.delete(live.session.id);
     live.socket.close(code, reason);
@@ -362,7 +362,7 @@ export class Gateway {
 
   /**
    * "If your app fails to send a heartbeat event in time, your connection will be closed and you
-   * will be forced to Resume"; the page names no code.
+   * will be forced to Resume". The page names no code.
    */
   #endSilent(): void {
     const oldest = this.#host.now() - 3 * this.#host.options.heartbeatMs;

@@ -5,22 +5,22 @@
  */
 import type { Channel, ErrorName, Guild, Message, Snowflake, User } from './wire.ts';
 
-/** 2015-01-01, in milliseconds since 1970: where snowflakes begin. /reference#snowflakes */
+/** 2015-01-01, the epoch of snowflakes, in milliseconds since 1970. /reference#snowflakes */
 const discordEpochMs = 1_420_070_400_000n;
 
 export type ChannelState = {
   readonly channel: Channel;
   /** Oldest first. */
   readonly messages: Message[];
-  /** What every request about it is refused with. */
+  /** The refusal of every request about this channel. */
   refusal: ErrorName | null;
 };
 
 export type More = {
   readonly author?: User;
-  /** The message that this one answers: type 19. */
+  /** The message that this one answers; the new message has type 19. */
   readonly replyTo?: Message;
-  /** Whether the answer pings the one who is answered. */
+  /** Whether the answer pings the author of `replyTo`. */
   readonly pings?: boolean;
   readonly everyone?: boolean;
   /** Any other field of the platform's message (`type`, `webhook_id`, `attachments`). */
@@ -110,7 +110,7 @@ export class Guilds {
     return message;
   }
 
-  /** The whole guild, as GUILD_CREATE has it. */
+  /** The whole guild, for GUILD_CREATE. */
   created(guild: Guild, bot: User): object {
     const own = [...this.channels.values()]
       .map(({ channel }) => channel)
@@ -154,7 +154,7 @@ export class Guilds {
   }
 }
 
-/** What the message event says beside the message. /events/gateway-events#message-create */
+/** The message event's fields beside the message. /events/gateway-events#message-create */
 export function eventOf(message: Message, channel: Channel): object {
   const { guild_id } = channel;
   const member = { roles: [], joined_at: null, deaf: false, mute: false, flags: 0 };
@@ -163,8 +163,8 @@ export function eventOf(message: Message, channel: Channel): object {
 }
 
 /**
- * Without the intent the content is empty, except in direct messages, where the bot is mentioned,
- * and in what it sent itself. /events/gateway#message-content-intent
+ * Without the intent the content is empty. Exceptions: direct messages, messages that mention the
+ * bot, and its own messages. /events/gateway#message-content-intent
  */
 export function withoutContent(message: Message, channel: Channel, bot: User): Message {
   const exempt = channel.type === 1 || message.author.id === bot.id;

@@ -1,6 +1,6 @@
 /**
- * Buttons under messages of the fake, presses on them, and their answers.
- * Pages: https://discord.com/developers/docs/components/reference#button and
+ * Buttons under messages of the fake, presses of them, and their answers. Pages:
+ * https://discord.com/developers/docs/components/reference#button and
  * /interactions/receiving-and-responding.
  */
 import type { RestAnswer } from './rest.ts';
@@ -26,11 +26,11 @@ export type Interaction = {
   readonly message: Message;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** What it was answered; null: nothing yet. */
+  /** The answer to the press; null: none yet. */
   answer: { readonly type: number; readonly data?: { readonly components?: unknown } } | null;
 };
 
-/** The field that is wrong and the platform's word for it; null: all is well. */
+/** The wrong field and the platform's word for the fault; null: no fault. */
 export function componentsFault(given: unknown): readonly [string, string] | null {
   if (given === undefined) return null;
   if (!Array.isArray(given) || given.length > rowsMax) return ['BASE_TYPE_BAD_LENGTH', '1 to 5'];
@@ -56,7 +56,7 @@ export function componentsFault(given: unknown): readonly [string, string] | nul
   return null;
 }
 
-/** The event of a press on the button with that label, as the person sees the message. */
+/** The event of a press of the button with that label, on the message that the person sees. */
 export function pressOn(
   { message, from, id, token }: Omit<Interaction, 'at' | 'answer'>,
   label: string,
@@ -74,7 +74,7 @@ export function pressOn(
   };
 }
 
-/** What every interaction has, whatever somebody did. */
+/** The fields of every interaction. */
 export function interactionOf(
   { id, token, from }: Pick<Interaction, 'id' | 'token' | 'from'>,
   channel: Channel,
@@ -102,7 +102,7 @@ export function interactionOf(
 
 /**
  * `POST /interactions/:id/:token/callback`.
- * @param edit gives the message under which the button is other fields
+ * @param edit changes fields of the message that has the button
  */
 export function answerInteraction(
   interactions: readonly Interaction[],

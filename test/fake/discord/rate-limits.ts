@@ -1,6 +1,6 @@
 /**
- * Rate limits of the fake: one window a route and channel, and one for the whole bot.
- * Page: https://discord.com/developers/docs/topics/rate-limits.
+ * Rate limits of the fake: one window for each route and channel, and one for the whole bot. Page:
+ * https://discord.com/developers/docs/topics/rate-limits.
  */
 import { createHash } from 'node:crypto';
 
@@ -13,7 +13,7 @@ export type Limited = {
 export type Scope = 'user' | 'global' | 'shared';
 
 export class RateLimits {
-  /** How many requests were too many. */
+  /** The number of refused requests. */
   refused = 0;
   readonly #windows = new Map<string, { endsAt: number; used: number }>();
   readonly #now: () => number;
@@ -24,8 +24,8 @@ export class RateLimits {
 
   /**
    * Counts a request.
-   * @param major what the limit is apart by beside the route: the channel
-   * @returns the headers that every answer has, or the 429
+   * @param major the part of the limit's key beside the route: the channel
+   * @returns the headers of every answer, or the 429
    */
   count(
     route: string,

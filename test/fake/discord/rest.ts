@@ -1,10 +1,10 @@
 /**
- * The routes of Discord's REST that the fake knows.
- * Pages: https://discord.com/developers/docs/reference, /events/gateway#get-gateway-bot,
- * /resources/user, /resources/channel, /resources/message#create-message, #edit-message,
- * #delete-message, /reference#uploading-files,
- * #get-channel-messages, #allowed-mentions-object, /resources/channel#trigger-typing-indicator.
- * That the 2,000 are code points is assumed: the page says "characters".
+ * The routes of Discord's REST that the fake knows. Pages:
+ * https://discord.com/developers/docs/reference, /events/gateway#get-gateway-bot, /resources/user,
+ * /resources/channel, /resources/message#create-message, #edit-message, #delete-message,
+ * /reference#uploading-files, #get-channel-messages, #allowed-mentions-object,
+ * /resources/channel#trigger-typing-indicator. The limit of 2,000 is assumed to count code points:
+ * the page says "characters".
  */
 import type { ChannelState, Guilds } from './guilds.ts';
 import { answerInteraction, componentsFault } from './interactions.ts';
@@ -18,7 +18,7 @@ export type Sent = {
   readonly channelId: Snowflake;
   readonly content: string;
   readonly message: Message;
-  /** As the bot asked for it: `allowed_mentions`, `nonce`, `message_reference`. */
+  /** The bot's request: `allowed_mentions`, `nonce`, `message_reference`. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly files: readonly UploadedFile[];
   /** Milliseconds since 1970. */
@@ -32,9 +32,9 @@ export type RestRequest = {
   /** Without `/api/v10`. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** What came as JSON; undefined: nothing, null: no JSON. */
+  /** The JSON body; undefined: none, null: no JSON. */
   readonly body: unknown;
-  /** Those of a form; absent: it was none. */
+  /** The files of a form; absent: the request was no form. */
   readonly files?: readonly UploadedFile[];
 };
 export type RestAnswer = { readonly status: number; readonly body: unknown };
@@ -51,14 +51,14 @@ export type RestHost = {
   /** The body of GET /gateway/bot. */
   readonly gateway: () => object;
   readonly arrived: (state: ChannelState, message: Message) => void;
-  /** Gives a message other fields, and tells it. @returns it as it is now */
+  /** Changes fields of a message, and sends its event. @returns the changed message */
   readonly edit: (message: Message, fields: Partial<Message>) => Message;
   readonly remove: (message: Message) => void;
 };
 
 const contentMax = 2_000;
 const nonceMax = 25;
-/** /resources/message#message-object-message-flags: those that Create Message may set. */
+/** /resources/message#message-object-message-flags: the flags that Create Message may set. */
 const suppressEmbeds = 1 << 2;
 const suppressNotifications = 1 << 12;
 const mayBeSet = suppressEmbeds | suppressNotifications;
@@ -108,7 +108,7 @@ export function answerRest(host: RestHost, request: RestRequest): RestAnswer {
 function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): RestAnswer {
   const state = host.guilds.channels.get(id);
   if (state === undefined) return failed('unknownChannel');
-  // Who may not send may still look.
+  // A bot that may not send may still read.
   const { refusal } = state;
   const sends = request.method !== 'GET';
   if (refusal !== null && (sends || refusal === 'missingAccess' || refusal === 'unknownChannel')) {
@@ -152,8 +152,8 @@ function openDirect(host: RestHost, body: unknown): RestAnswer {
 }
 
 /**
- * "Returns an array of message objects from newest to oldest"; after a message those that come
- * next to it.
+ * "Returns an array of message objects from newest to oldest". With `after` it returns the messages
+ * next to that one.
  */
 function listMessages({ messages }: ChannelState, query: URLSearchParams): RestAnswer {
   const limit = Number(query.get('limit') ?? '50');
@@ -175,7 +175,7 @@ function listMessages({ messages }: ChannelState, query: URLSearchParams): RestA
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What new and edited messages are held to alike; null: nothing is wrong. */
+/** The checks of new and edited messages alike; null: no fault. */
 function contentFault(body: Body, flagsAllowed: number): RestAnswer | null {
   const given = body['content'] ?? '';
   if (typeof given !== 'string') {
@@ -195,7 +195,7 @@ function contentFault(body: Body, flagsAllowed: number): RestAnswer | null {
   return fault === null ? null : invalid('components', ...fault);
 }
 
-/** Whether it is a text was looked at before. */
+/** A check before has made sure that the content is a text. */
 const trimmed = ({ content }: Body): string => ((content ?? '') as string).trim();
 
 const fileBytesMax = 10 * 1024 * 1024;
@@ -225,7 +225,7 @@ function createMessage(
     const same = host.sent.find(
       ({ message, at }) => at > since && String(message.nonce) === String(nonce),
     );
-    // As it is now; whether one that was deleted counts the page does not say.
+    // The message as it is now. The page does not say whether a deleted message counts.
     const { id } = same?.message ?? {};
     if (same !== undefined)
       return fine(state.messages.find((one) => one.id === id) ?? same.message);
@@ -254,7 +254,7 @@ function attachmentsOf({ guilds }: RestHost, files: readonly UploadedFile[]): re
   });
 }
 
-/** An edit that names attachments names all that are to be kept. */
+/** An edit that names attachments names all that stay. */
 function attachmentsKept(message: Message, body: Body): readonly object[] {
   const there = (message['attachments'] ?? []) as readonly { readonly id: string }[];
   if (body['attachments'] === undefined) return there;
@@ -264,7 +264,7 @@ function attachmentsKept(message: Message, body: Body): readonly object[] {
 }
 
 /**
- * What is not given stays. Of the flags only the one for embeds can be edited.
+ * Absent fields stay. Of the flags an edit can only change the one for embeds.
  * /resources/message#edit-message
  */
 function editMessage(host: RestHost, message: Message, body: Body): RestAnswer {
@@ -286,7 +286,7 @@ function editMessage(host: RestHost, message: Message, body: Body): RestAnswer {
   );
 }
 
-/** Without the right to manage messages a bot deletes its own alone. */
+/** Without the right to manage messages a bot deletes only its own. */
 function deleteMessage(host: RestHost, { channel }: ChannelState, message: Message): RestAnswer {
   if (message.author.id !== host.bot.id) {
     return failed(channel.type === 1 ? 'cannotActInDirect' : 'missingPermissions');
@@ -295,12 +295,12 @@ function deleteMessage(host: RestHost, { channel }: ChannelState, message: Messa
   return { status: 204, body: undefined };
 }
 
-/** The platform fetches each link and shows what is there. /resources/message#embed-object */
+/** The platform fetches each link and shows its page. /resources/message#embed-object */
 function linksIn(content: string): readonly object[] {
   return [...content.matchAll(/https?:\/\/[^\s<>]+/g)].map(([url]) => ({ type: 'link', url }));
 }
 
-/** `fail_if_not_exists` is true unless it is said to be false. */
+/** `fail_if_not_exists` is true by default. */
 function repliedTo({ messages }: ChannelState, reference: unknown): Message | null | 'gone' {
   if (typeof reference !== 'object' || reference === null) return null;
   const { message_id, fail_if_not_exists } = reference as Record<string, unknown>;
@@ -309,7 +309,7 @@ function repliedTo({ messages }: ChannelState, reference: unknown): Message | nu
   return fail_if_not_exists === false ? null : 'gone';
 }
 
-/** A kind that is in `parse` may not be listed too. /resources/message#allowed-mentions-object */
+/** A kind in `parse` may not also have a list. /resources/message#allowed-mentions-object */
 function mentionsFault(given: unknown): RestAnswer | null {
   const { parse = [], users = [], roles = [] } = (given ?? {}) as Record<string, string[]>;
   for (const [kind, list] of Object.entries({ users, roles })) {
@@ -321,7 +321,7 @@ function mentionsFault(given: unknown): RestAnswer | null {
   return null;
 }
 
-/** Without `allowed_mentions` everyone who can be is mentioned, with it only who is named. */
+/** Without `allowed_mentions` everyone can be mentioned, with it only those named. */
 function pingsReplied(given: unknown): boolean {
   if (typeof given !== 'object' || given === null) return true;
   return (given as { replied_user?: unknown }).replied_user === true;

@@ -1,6 +1,6 @@
 /**
- * Slash commands of the fake: what is registered, what people chose, and the responses to it.
- * Pages: https://discord.com/developers/docs/interactions/application-commands,
+ * Slash commands of the fake: the registered ones, the choices of people, and the responses. Pages:
+ * https://discord.com/developers/docs/interactions/application-commands,
  * /interactions/receiving-and-responding (a first response within 3 s, a token for 15 minutes).
  */
 import type { Guilds } from './guilds.ts';
@@ -18,14 +18,14 @@ type Registered = {
   readonly options?: readonly Option[];
 };
 
-/** A command that somebody chose. */
+/** A person's choice of a command. */
 type Chosen = {
   readonly id: Snowflake;
   readonly token: string;
   readonly channel: Snowflake;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The response; null: there was none yet. */
+  /** The response; null: none yet. */
   original: Message | null;
 };
 
@@ -44,7 +44,7 @@ export class SlashCommands {
     this.#parts = { guilds, now, bot };
   }
 
-  /** The event of it. */
+  /** Returns the event of the choice. */
   choose(from: User, channel: Channel, name: string, text?: string): object {
     const { guilds, now, bot } = this.#parts;
     const command = this.registered.find((one) => one.name === name);
@@ -60,7 +60,7 @@ export class SlashCommands {
     };
   }
 
-  /** @returns null: it is none of these routes, or no answer to a command */
+  /** @returns null: the path is none of these routes, or no answer to a command */
   answer({ method, path, body, files = [] }: RestRequest): RestAnswer | null {
     const [, first, id = '', token = '', ...rest] = path.split('/');
     if (first === 'applications' && token === 'commands') {
@@ -89,7 +89,7 @@ export class SlashCommands {
     return { status: 204, body: undefined };
   }
 
-  /** It takes the place of one with the same name, which keeps its id. */
+  /** Replaces a command with the same name, which keeps its id. */
   #register({
     name = '',
     description = '',

@@ -73,7 +73,7 @@ export const intent = {
   messageContent: 1 << 15,
 } as const;
 
-/** Every bit that the page lists; another is an invalid intent (4013). */
+/** Every bit of the page; any other is an invalid intent (4013). */
 export const intentsKnown = 0x1_ffff | (1 << 20) | (1 << 21) | (1 << 24) | (1 << 25);
 
 /** /topics/opcodes-and-status-codes#json */

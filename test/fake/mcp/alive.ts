@@ -1,4 +1,4 @@
-/** Whether a process is there, and no zombie. */
+/** Whether a process exists and is no zombie. */
 import { readFileSync } from 'node:fs';
 
 export function isAlive(pid: number): boolean {

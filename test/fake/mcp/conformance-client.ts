@@ -1,4 +1,4 @@
-/** svc's own connection, as the client that the conformance suite starts: its URL comes last. */
+/** svc's own connection, as the client of the conformance suite. The last argument is the URL. */
 import { steadyNow } from '../../../src/lib/clock.ts';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../../src/lib/http-client.ts';

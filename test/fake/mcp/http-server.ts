@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** `stays_open`: every answer is a stream that goes on behind the result. */
+/** `stays_open`: every answer is a stream that stays open after the result. */
 export type HttpMode =
   | 'honest'
   | 'stream'
@@ -18,7 +18,7 @@ export type HttpMode =
   | 'silent_call'
   | 'sessions'
   | 'sessions_400'
-  /** A tool's own error with a status of its own, in words that sound like a lost session. */
+  /** A tool's own error with its own status, in words that sound like a lost session. */
   | 'fails_400'
   | 'forgetful'
   | 'redirect'
@@ -45,19 +45,19 @@ export type FakeHttpMcp = AsyncDisposable & {
   /** `POST initialize`, in order. */
   readonly asked: readonly string[];
   readonly bearers: ReadonlySet<string>;
-  /** How many calls were run. */
+  /** The number of calls run. */
   readonly ran: () => number;
-  /** How many streams are open behind their result. */
+  /** The number of streams open after their result. */
   readonly open: () => number;
-  /** As a restart does: no session that was begun is known any more. */
+  /** Forgets all sessions, as a restart does. */
   forget(): void;
 };
 
-/** Between two lines of a stream without end, which goes on however late they are. */
+/** Between two lines of an endless stream. */
 const dripMs = 20;
 
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown> };
-type Told = Message & { error?: { code: number } };
+type ClientAnswer = Message & { error?: { code: number } };
 
 export const echo = {
   name: 'echo',
@@ -70,7 +70,7 @@ export const echo = {
 };
 
 /**
- * A schema without a type and an output schema without one: the protocol's library refuses a whole
+ * A schema without a type, and an output schema without one. The protocol's library refuses a whole
  * list with such a tool (mcpx#28, claude-code#88049).
  */
 export const oddTools = [
@@ -86,7 +86,7 @@ export const oddTools = [
   { ...echo, name: 'picture', outputSchema: { $id: 'x' }, annotations: { title: 7 } },
 ];
 
-/** What a server may ask a client in the middle of a call. */
+/** The requests that a server may send a client during a call. */
 const questions = ['elicitation/create', 'sampling/createMessage', 'roots/list'];
 
 const statuses: Readonly<Partial<Record<HttpMode, number>>> = {
@@ -132,7 +132,7 @@ class Fake {
   open = 0;
   readonly #mode: HttpMode;
   readonly #elsewhere: string;
-  readonly #answers = new Map<string, (told: Told) => void>();
+  readonly #answers = new Map<string, (told: ClientAnswer) => void>();
   #begun = 0;
 
   constructor(mode: HttpMode, elsewhere: string) {
@@ -143,7 +143,7 @@ class Fake {
   async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const part of request.setEncoding('utf8')) text += String(part);
-    const message = (text === '' ? {} : JSON.parse(text)) as Told;
+    const message = (text === '' ? {} : JSON.parse(text)) as ClientAnswer;
     this.asked.push(`${request.method} ${message.method ?? ''}`.trim());
     this.bearers.add(request.headers.authorization ?? '');
     if (request.method !== 'POST') return void response.writeHead(405).end();
@@ -169,7 +169,7 @@ class Fake {
     await this.#answer(message, response, session);
   }
 
-  /** Format: MCP 2025-11-25, basic/transports, "Session Management". null: none that is known. */
+  /** Format: MCP 2025-11-25, basic/transports, "Session Management". null: no known session. */
   #sessionOf({ headers }: IncomingMessage, { method }: Message): string | null {
     if (!this.#mode.startsWith('sessions') && this.#mode !== 'forgetful') return 's1';
     if (method === 'initialize') {
@@ -239,17 +239,17 @@ class Fake {
   }
 }
 
-type Answers = Map<string, (told: Told) => void>;
+type Answers = Map<string, (told: ClientAnswer) => void>;
 
 const note = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: {} });
 
-/** How a call is answered. */
+/** The hostile answers to a call. */
 const hostile = {
   /** The result comes once each question has an answer, as with both SDKs' servers. */
   async asks(response: ServerResponse, whole: string, answers: Answers) {
     response.writeHead(200, events);
     const told = questions.map(async (method, n) => {
-      const { promise, resolve } = Promise.withResolvers<Told>();
+      const { promise, resolve } = Promise.withResolvers<ClientAnswer>();
       answers.set(`ask-${n}`, resolve);
       const asked = { jsonrpc: '2.0', id: `ask-${n}`, method, params: { message: 'Your name?' } };
       response.write(`event: message\ndata: ${JSON.stringify(asked)}\n\n`);

@@ -1,7 +1,7 @@
 /**
  * An MCP server of our own over stdin and stdout: honest, or hostile in the one way that its first
- * argument names. Plain JavaScript without a package, as a stranger's program might be. It exits in
- * the middle of what it does, where a server crashes.
+ * argument names. Plain JavaScript without a package, as a stranger's program might be. Where a
+ * server crashes, it exits in the middle of its work.
  */
 // oxlint-disable typescript/consistent-return -- each branch says what it says, and is done
 import { appendFileSync, existsSync } from 'node:fs';
@@ -166,7 +166,7 @@ function take(line) {
     if (mode === 'silent_list') return;
     if (mode === 'null_list') return answer(id, null);
     const { cursor } = params ?? {};
-    // An empty cursor is one (fastmcp#5025), or stands for none and is refused (go-mcp#170).
+    // An empty cursor is a cursor (fastmcp#5025), or means none and is refused (go-mcp#170).
     if (mode === 'empty_cursor' && cursor === undefined) {
       return answer(id, { tools: [], nextCursor: '' });
     }
@@ -182,7 +182,7 @@ function take(line) {
   if (id !== undefined) say({ id, error: { code: -32601, message: 'no such method' } });
 }
 
-/** Between two looks whether a test has changed what there is. */
+/** The interval at which it checks whether a test has changed its tools. */
 const lookMs = 20;
 
 told(`started ${process.pid}`);

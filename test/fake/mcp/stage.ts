@@ -33,7 +33,7 @@ export type StageOptions = {
 export class McpStage {
   readonly folder: string;
   readonly warnings: string[] = [];
-  /** When the first warning came, by `performance.now()`. */
+  /** The time of the first warning, by `performance.now()`. */
   warnedAt: number | null = null;
   readonly journaled: string[] = [];
   #servers!: McpServers;
@@ -79,7 +79,7 @@ export class McpStage {
     return this.standing().tools.find((one) => one.tool === tool)!.state;
   }
 
-  /** It is up, and its tools are announced. */
+  /** Waits until its tools are announced. */
   async up(): Promise<void> {
     await until('its tools are announced', async () => this.announced().length > 0);
   }
@@ -171,7 +171,7 @@ export class McpStage {
   }
 }
 
-/** What the fake server says of its tools in a mode. */
+/** The fake server's definitions of its tools in a mode. */
 export async function definitionsOf(mode: string): Promise<readonly Definition[]> {
   const args = [fakeServer, mode];
   const connection = new Connection({

@@ -1,4 +1,4 @@
-/** Several instances on one database in one process: their rows, and what they tell each other. */
+/** Several instances on one database in one process: their rows, and their broadcasts. */
 import { Listeners } from '../../../src/cluster/alone.ts';
 import {
   createPostgresConfigs,
@@ -12,9 +12,9 @@ import { openDatabase, TestDatabase } from './database.ts';
 export type Member = {
   readonly id: number;
   readonly configs: SharedConfigs;
-  /** It has no posts. */
+  /** Peers without leases. */
   readonly peers: Peers;
-  /** It hears nothing, and nobody hears it, until it is told to. */
+  /** While true, it receives no broadcast, and nobody receives its own. */
   deaf: boolean;
 };
 
@@ -25,7 +25,7 @@ export class Instances extends TestDatabase {
     return new Instances(await openDatabase());
   }
 
-  /** @param host as its process tells it */
+  /** @param host the host name that its process reports */
   async join(
     host: string,
     options: Omit<ConfigsOptions, 'instance'> & { readonly url?: string } = {},
@@ -44,7 +44,7 @@ export class Instances extends TestDatabase {
     return member;
   }
 
-  /** As the others declare it. */
+  /** Declares it dead, as the others do. */
   async bury({ id }: Pick<Member, 'id'>): Promise<void> {
     await this.client.query('UPDATE svc.instance SET dead = true WHERE id = $1', [id]);
     const at = this.#members.findIndex((one) => one.id === id);

@@ -1,4 +1,4 @@
-/** A database with svc's tables, and connections to it that nothing happens to. */
+/** A database with svc's tables, and connections to it that never fail. */
 import type { Client } from 'pg';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { migratedDatabase } from '../postgres.ts';
@@ -17,12 +17,12 @@ export async function openDatabase(): Promise<OpenedDatabase> {
   return { url, client, own: own.move() };
 }
 
-/** For who opens one, and has more on it. */
+/** The base of tests that open a database and more things on it. */
 export class TestDatabase implements AsyncDisposable {
   readonly url: string;
-  /** A connection that nothing happens to. */
+  /** A connection that never fails. */
   readonly client: Client;
-  /** Closed at the end, what was added last at first. */
+  /** Disposed at the end, in reverse order. */
   protected readonly own: AsyncDisposableStack;
 
   protected constructor({ url, client, own }: OpenedDatabase) {
@@ -31,7 +31,7 @@ export class TestDatabase implements AsyncDisposable {
     this.own = own;
   }
 
-  /** Another connection that nothing happens to, until this is over. */
+  /** Another connection that never fails, open until the end. */
   async another(): Promise<Client> {
     const client = await connect(this.url);
     this.own.defer(() => client.end());
@@ -47,7 +47,7 @@ export class TestDatabase implements AsyncDisposable {
     return rows[0]!.n;
   }
 
-  /** What is written down of an instance. */
+  /** The row of an instance. */
   async instance(id: number): Promise<Readonly<Record<string, unknown>>> {
     const { rows } = await this.client.query<Record<string, unknown>>(
       'SELECT *, beat_at::text AS heartbeat FROM svc.instance WHERE id = $1',

@@ -1,11 +1,11 @@
-/** Who writes marks by flights, and what they are told. */
+/** Callers that write marks in batches, and their results. */
 import assert from 'node:assert/strict';
 import type { Mark, MarkBatches } from './marks.ts';
 
-/** For flights that go only with what is written. */
+/** Without heartbeats: a batch goes only with a write. */
 export const never = { heartbeatMs: 1e6 };
 
-/** What callers were told, in order. */
+/** The results of callers, in order. */
 export class Told {
   readonly all: string[] = [];
 
@@ -36,7 +36,7 @@ export function write(batches: MarkBatches, mark: Mark): Promise<boolean> {
   return batches.written((places) => assert.ok(places.has(mark)));
 }
 
-/** What `onChange` tells, and what is so just then. */
+/** The calls of `onChange`, with the state at each. */
 export function newsOf(batches: MarkBatches): readonly string[] {
   const news: string[] = [];
   batches.onChange(() => news.push(`${batches.state}, ${batches.mayHandOut ? 'open' : 'held'}`));

@@ -1,4 +1,4 @@
-/** How a start of the former release gets a database for itself alone, or learns who has it. */
+/** How a start of the former release takes a database for itself alone, or learns its owner. */
 import type { Client } from 'pg';
 import {
   formerRows,
@@ -17,7 +17,7 @@ export type Taken = { readonly kind: 'taken'; readonly id: number } | Locked;
 
 /**
  * @param client in no transaction
- * @throws what the server says, or the reason of the signal
+ * @throws the server's error, or the reason of the signal
  */
 export async function takeInstance(client: Client, parts: TakingDeps): Promise<Taken> {
   const taken = await untilFree(parts, (still) => tryToTake(client, parts, still));
@@ -29,7 +29,7 @@ async function tryToTake(
   { version, self }: TakingDeps,
   still: Heartbeats,
 ): Promise<Attempt<number>> {
-  // What another start did while this one waited for the lock must be seen.
+  // This transaction must see the changes made while it waited for the lock.
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
@@ -38,7 +38,7 @@ async function tryToTake(
     );
     const alive = rows.find((other) => !hasEnded(other, still, self));
     if (alive !== undefined) return { inTheWay: alive };
-    // Waits for a flight of theirs that is under way.
+    // Waits for a batch of theirs that is under way.
     await client.query('UPDATE svc.instance SET dead = true WHERE NOT dead');
     const { rows: own } = await client.query<{ id: number }>(
       'INSERT INTO svc.instance (version, process) VALUES ($1, $2) RETURNING id',

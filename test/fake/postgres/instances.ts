@@ -1,4 +1,4 @@
-/** Instances on one database, all in this process, each with a way of its own that fails. */
+/** Instances on one database, all in this process, each with its own connection that can fail. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow, type ClockReading } from '../../../src/lib/clock.ts';
@@ -20,12 +20,12 @@ import { openDatabase, TestDatabase } from './database.ts';
 import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
 
-/** Of these the beats alone go by the machine's clock. */
+/** Of these only the heartbeats use the machine's clock. */
 export const shortTimes: PeersTimes = { heartbeatMs: 20, deadMs: 2_000, holdMs: 1_000 };
-/** Less than a third of what it takes to be dead, and than what it takes to lose a post. */
+/** Less than a third of `deadMs`, and less than `holdMs`. */
 const stepMs = 500;
 
-/** Its flights go with beats alone. */
+/** Its batches go with heartbeats alone. */
 const alone: BatchTimes = {
   awayMs: patienceMs,
   heartbeatMs: 1e6,
@@ -47,13 +47,13 @@ export type TestInstance = {
   readonly way: Way;
   /** Why it can write no more; null: it can. */
   readonly broken: () => Error | null;
-  /** As if its process were killed. */
+  /** Simulates a kill of its process. */
   readonly kill: () => void;
   readonly close: () => Promise<void>;
 };
 
 export class TestInstances extends TestDatabase {
-  /** By it they die, and lose their posts. */
+  /** The clock for deaths and lost leases. */
   readonly clock = takeoverClock();
 
   static async open(): Promise<TestInstances> {
@@ -81,7 +81,7 @@ export class TestInstances extends TestDatabase {
     let error: Error | null = null;
     batches.onBroken((why) => (error = why));
     const faulted = (why: unknown): void => assert.fail(why as Error);
-    // What follows the server's time goes by the machine's clock.
+    // Waits that follow the server's time use the machine's clock.
     const { steady, deadlines } = this.clock;
     const clock = follow === undefined ? { steady, deadlines } : {};
     const peers = createPeers({ joined, batches, times, faulted, follow, ...clock });
@@ -101,7 +101,7 @@ export class TestInstances extends TestDatabase {
     return one;
   }
 
-  /** So many, that know of each other. */
+  /** Begins so many instances that know each other. */
   async beginAll(count: number, times: PeersTimes = shortTimes): Promise<readonly TestInstance[]> {
     const all: TestInstance[] = [];
     for (let at = 0; at < count; at++) all.push(await this.begin(times));
@@ -109,18 +109,18 @@ export class TestInstances extends TestDatabase {
     return all;
   }
 
-  /** So long goes by, a bit at a time, and at each bit these beat. */
+  /** Lets so much time pass in steps. At each step these instances send a heartbeat. */
   async pass(ms: number, ...living: readonly TestInstance[]): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
       this.clock.pass(Math.min(left, stepMs));
-      // One may be under way.
+      // One heartbeat may be under way, so two are needed.
       await Promise.all(living.map(({ peers }) => heartbeats(peers, 2)));
     }
   }
 
   /**
-   * Until these have declared somebody dead who was silent all the time. What was on its way when
-   * that one was killed may land, or hold its row, meanwhile: there is time for two such spans.
+   * Waits until these instances have declared a silent one dead. A write of the killed instance may
+   * land, or hold its row, meanwhile. So there is time for two such spans.
    */
   passUntilDead(...living: readonly TestInstance[]): Promise<void> {
     return this.pass(2 * (shortTimes.deadMs + 2 * stepMs), ...living);
@@ -135,7 +135,7 @@ export class TestInstances extends TestDatabase {
   }
 }
 
-/** Resolves when the living ones are so many. */
+/** Resolves when this instance sees so many living ones. */
 export function knows(peers: BeatingPeers, count: number): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -148,13 +148,13 @@ export function knows(peers: BeatingPeers, count: number): Promise<void> {
   });
 }
 
-/** Resolves after so many more beats. */
+/** Resolves after so many more heartbeats. */
 export function heartbeats(peers: BeatingPeers, count: number): Promise<void> {
   let left = count;
   return new Promise((resolve) => peers.heartbeat.onNews(() => --left === 0 && resolve()));
 }
 
-/** What holds a post: it runs until it is stopped, and then until `end` is called. */
+/** Work under a lease: it runs until it is stopped, and then until `end` is called. */
 export function work() {
   const begun = Promise.withResolvers<AbortSignal>();
   const end = Promise.withResolvers<void>();

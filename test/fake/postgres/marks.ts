@@ -1,6 +1,7 @@
 /**
- * Flights that write marks into a table of their own, which keeps each as often as it was written,
- * in the order of the writing. One database, with a way to it that fails, and one without.
+ * Batches that write marks into a table of their own. The table keeps each mark as often as it was
+ * written, in the order of the writing. One database, with a connection that can fail, and one
+ * without.
  */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
@@ -29,7 +30,7 @@ export type Mark = number;
 type Places = ReadonlyMap<Mark, number>;
 export type MarkBatches = Batches<Mark, Places>;
 
-/** A process that is no more, on a machine that all of these share. */
+/** A process that has ended, on a machine that all of these share. */
 export const goneProcess: ProcessFacts = {
   host: 'somewhere',
   boot: 'a start of the machine',
@@ -38,7 +39,7 @@ export const goneProcess: ProcessFacts = {
   began: '1',
 };
 
-/** One of which nothing can be told. */
+/** A process about which nothing is known. */
 export const farProcess: ProcessFacts = { ...goneProcess, boot: null, began: null };
 
 export function markStatement(marks: readonly Mark[]): Statement {
@@ -51,7 +52,7 @@ export function markStatement(marks: readonly Mark[]): Statement {
   };
 }
 
-/** The places of the marks that a flight has written. */
+/** The places of the marks that a batch has written. */
 export function placesOf(outcome: Outcome): readonly unknown[] {
   assert.equal(outcome.kind, 'landed');
   return outcome.answers.flat().map((row) => row['place']);
@@ -67,7 +68,7 @@ function composeMarks(marks: readonly Mark[]): Composed<Places> {
   };
 }
 
-/** A machine of any speed meets none of them. */
+/** Limits that a machine of any speed keeps. */
 const patient: BatchTimes = {
   ...batchTimes,
   awayMs: patienceMs,
@@ -76,9 +77,9 @@ const patient: BatchTimes = {
   closeMs: patienceMs,
 };
 
-/** The server is away when a test says so, not after a while. */
+/** A clock for late answers: the server is away when a test says so, not after a while. */
 export class Lateness {
-  /** Answers that were waited for. */
+  /** The number of answers that a writer waited for. */
   waits = 0;
   readonly #open = new Set<() => void>();
 
@@ -88,12 +89,12 @@ export class Lateness {
     return () => void this.#open.delete(late);
   };
 
-  /** Answers that are waited for just now. */
+  /** The number of answers that a writer waits for now. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** What is not answered by now is late. */
+  /** Makes every open answer late. */
   pass(): void {
     for (const late of this.#open) late();
   }
@@ -125,18 +126,18 @@ export class Marks extends TestDatabase {
     return new Marks({ ...opened, own: own.move() }, way);
   }
 
-  /** By the way that fails. */
+  /** Connects by the way that can fail. */
   readonly connect = (): Promise<Client> =>
     connect(this.way.url(this.url), { timeoutMs: patienceMs });
 
-  /** Takes over from whoever was there. @returns the number of the new instance */
+  /** Takes over from any earlier instance. @returns the number of the new instance */
   async take(self: ProcessFacts = goneProcess): Promise<number> {
     const taken = await takeInstance(this.client, { version: '1', self });
     if (taken.kind === 'locked') throw new Error('another one runs');
     return taken.id;
   }
 
-  /** One that goes by the way that fails. */
+  /** A writer on the way that can fail. */
   async writer(parts: Partial<WriterDeps> = {}): Promise<Writer> {
     const instance = parts.instance ?? (await this.take());
     const asked = { connect: this.connect, answerMs: patienceMs, ...parts, instance };
@@ -159,7 +160,7 @@ export class Marks extends TestDatabase {
     return batches;
   }
 
-  /** All that was written, in the order of the writing. */
+  /** All marks written, in order. */
   async written(): Promise<readonly Mark[]> {
     const { rows } = await this.client.query<{ mark: number }>(
       'SELECT mark FROM mark ORDER BY place',
@@ -167,16 +168,16 @@ export class Marks extends TestDatabase {
     return rows.map(({ mark }) => mark);
   }
 
-  /** Holds up what writes marks. @returns lets it go on */
+  /** Blocks the writers of marks. @returns a function that releases them */
   async holdUp(): Promise<() => Promise<unknown>> {
     const client = await this.another();
     await client.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
     return () => client.query('COMMIT');
   }
 
-  /** From now on each mark that is written fails so. @param state the SQLSTATE */
+  /** From now on each write of a mark fails with this error. @param state the SQLSTATE */
   async refuse(state: string): Promise<void> {
-    // A sequence counts what is undone, too.
+    // A rollback does not undo a sequence, so it counts failed writes too.
     await this.client.query(`
       CREATE SEQUENCE IF NOT EXISTS refusal;
       CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -199,7 +200,7 @@ export class Marks extends TestDatabase {
     await this.client.query('DROP TRIGGER refuse ON mark');
   }
 
-  /** How many connections there are besides this one. */
+  /** The number of connections besides this one. */
   async others(): Promise<number> {
     const { rows } = await this.client.query<{ n: number }>(
       'SELECT count(*) AS n FROM pg_stat_activity ' +

@@ -12,7 +12,7 @@ import { guard, own, serverAccount } from './server.ts';
 
 const program = '/usr/sbin/pgbouncer';
 
-/** Why there is none here; false: there is one. */
+/** Why it is missing; false: it is there. */
 export const noPgBouncer: string | false =
   !canRun(program) && `there is no ${program}: apt install pgbouncer`;
 
@@ -23,7 +23,7 @@ export type PgBouncer = AsyncDisposable & {
 
 /**
  * @param server the URL of any database of the server
- * @param poolSize how many connections a database has to the server
+ * @param poolSize the number of connections to the server for each database
  */
 export async function startPgBouncer(server: string, poolSize = 2): Promise<PgBouncer> {
   const account = serverAccount();
@@ -38,7 +38,7 @@ export async function startPgBouncer(server: string, poolSize = 2): Promise<PgBo
       `[databases]\n* = host=${hostname} port=${serverPort} user=${username}`,
       `[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
       `auth_type = any\npool_mode = transaction\ndefault_pool_size = ${poolSize}`,
-      // A database of a test that is over keeps no connection from the others.
+      // The database of a finished test keeps no connection from the others.
       'server_idle_timeout = 1',
       `logfile = ${join(folder, 'log')}\npidfile = ${join(folder, 'pgbouncer.pid')}\n`,
     ].join('\n'),

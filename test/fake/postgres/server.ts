@@ -1,6 +1,7 @@
 /**
- * A PostgreSQL server of Debian's package, in a folder of its own. It never runs as root. When the
- * process that it is for is gone, however that ended, the server ends and its folder is removed.
+ * A PostgreSQL server of Debian's package, in a folder of its own. It never runs as root. It
+ * belongs to a process: when this process ends in any way, the server ends and its folder is
+ * removed.
  */
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -23,7 +24,7 @@ export function postgresPrograms(): string | null {
   return folders.find((folder) => existsSync(join(folder, 'initdb'))) ?? null;
 }
 
-/** Who a server runs as: the tests' own user, but never root. */
+/** The server's user: the tests' own, but never root. */
 export type Account = { readonly uid?: number; readonly gid?: number };
 
 export function serverAccount(): Account {
@@ -34,16 +35,16 @@ export function serverAccount(): Account {
 }
 
 export type ServerOptions = {
-  /** Where its folder is made; a folder in memory where it is left out and there is one. */
+  /** The parent of its folder; by default a folder in memory if there is one. */
   readonly inFolder?: string;
-  /** Of postgresql.conf, beside what every server of a test has. */
+  /** Settings of postgresql.conf beside those of every test server. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Lines of pg_hba.conf; everybody is believed where it is left out. */
+  /** Lines of pg_hba.conf; by default everybody is trusted. */
   readonly access?: readonly string[];
-  /** The password of the user svc, who may do everything. */
+  /** The password of the superuser svc. */
   readonly password?: string;
   readonly encoding?: 'UTF8' | 'LATIN1' | 'SQL_ASCII';
-  /** The process that it is for; the tests' own where it is left out. */
+  /** The process to which it belongs; by default the tests' own. */
   readonly watched?: number;
 };
 
@@ -53,7 +54,7 @@ const usual: Readonly<Record<string, string>> = {
   shared_buffers: '32MB',
   max_wal_size: '512MB',
   fsync: 'on',
-  // In files of its folder, which go with it.
+  // Shared memory in files of its folder, which are removed with it.
   dynamic_shared_memory_type: 'mmap',
 };
 
@@ -72,7 +73,7 @@ export class PostgresServer implements AsyncDisposable {
     this.#account = serverAccount();
   }
 
-  /** A server that runs, with a user `svc` and a database `postgres`. */
+  /** Starts a server with a user `svc` and a database `postgres`. */
   static async start(options: ServerOptions = {}): Promise<PostgresServer> {
     const programs = postgresPrograms();
     if (programs === null) throw new Error('there is no PostgreSQL server');
@@ -86,25 +87,25 @@ export class PostgresServer implements AsyncDisposable {
     return server;
   }
 
-  /** @param database without one: where databases are made */
+  /** @param database by default the one from which others are created */
   url(database = 'postgres'): string {
     return `postgres://svc@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** A database of its own. @returns its URL */
+  /** Creates a database. @returns its URL */
   async newDatabase(): Promise<string> {
     return createDatabase((name) => this.url(name));
   }
 
-  /** Whether its main process is there. */
+  /** Whether its main process exists. */
   get isRunning(): boolean {
     return this.#processes().length > 0;
   }
 
-  /** Starts it, where it stopped or was killed, and waits until it answers. */
+  /** Starts it after a stop or a kill, and waits until it answers. */
   async restart(): Promise<void> {
     const log = join(this.folder, 'log');
-    // It outlives who started it, until the process that it is for is gone.
+    // It outlives its starter, until the end of the process to which it belongs.
     const child = spawn(
       'sh',
       [
@@ -137,17 +138,17 @@ export class PostgresServer implements AsyncDisposable {
     });
   }
 
-  /** As an administrator stops it: connections are ended, everything is written. */
+  /** Stops it as an administrator does: it ends connections and writes everything. */
   async stop(): Promise<void> {
     await this.#end('SIGINT');
   }
 
-  /** As a power cut ends it: all its processes at once. */
+  /** Ends all its processes at once, as a power cut does. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** Stops it, and starts it as a standby, which takes no writes; that nobody feeds. */
+  /** Stops it, and starts it as a standby that takes no writes and that nobody feeds. */
   async standBy(): Promise<void> {
     await this.stop();
     const file = join(this.#data, 'standby.signal');
@@ -157,8 +158,8 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /**
-   * Ends it, throws away what it holds, and starts it on what is made in its place.
-   * @param make fills a folder that is not there yet
+   * Ends it, throws its data away, and starts it on new data.
+   * @param make fills a folder that does not exist yet
    */
   async remake(
     make: (data: string, programs: string, account: Account) => Promise<void>,
@@ -169,7 +170,7 @@ export class PostgresServer implements AsyncDisposable {
     await this.restart();
   }
 
-  /** From now on none of its processes does anything. */
+  /** Pauses all its processes. */
   halt(): void {
     // First the one that starts the others.
     this.#signal('SIGSTOP', this.#processes());
@@ -220,7 +221,7 @@ export class PostgresServer implements AsyncDisposable {
     await run('sh', args, { ...this.#account, cwd: this.folder });
   }
 
-  /** It runs, but does not believe who asks without a password or encryption. */
+  /** Whether the error shows a running server that wants a password or encryption. */
   #answers(error: unknown): boolean {
     const { code } = error as { readonly code?: string };
     return code === 'SVC_NO_PASSWORD' || code?.startsWith('28') === true;
@@ -239,12 +240,12 @@ export class PostgresServer implements AsyncDisposable {
       try {
         process.kill(pid, signal);
       } catch {
-        // It has ended by now.
+        // It has ended meanwhile.
       }
     }
   }
 
-  /** The main one first; none where it does not run. */
+  /** The main one first; none if it does not run. */
   #processes(): readonly number[] {
     const file = join(this.#data, 'postmaster.pid');
     const main = existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0;
@@ -256,14 +257,14 @@ export class PostgresServer implements AsyncDisposable {
   }
 }
 
-/** Gives a file or folder to who a server runs as. */
+/** Gives a file or folder to the server's user. */
 export function own(path: string, { uid, gid }: Account): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
 /**
  * @param of the URL of a database of that name
- * @param template the database that it is a copy of
+ * @param template the database to copy
  */
 export async function createDatabase(
   of: (name: string) => string,
@@ -276,7 +277,7 @@ export async function createDatabase(
   return of(name);
 }
 
-/** Once it has, nobody takes it for one that runs. */
+/** Once it has ended, a caller does not take it for a running server. */
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
@@ -288,7 +289,7 @@ function isRunning(pid: number): boolean {
 
 function statOf(pid: number): { readonly state: string; readonly parent: number } | null {
   try {
-    // The name in parentheses may hold anything.
+    // The name in parentheses may hold any character.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state = '', parent] = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return { state, parent: Number(parent) };
@@ -298,8 +299,8 @@ function statOf(pid: number): { readonly state: string; readonly parent: number 
 }
 
 /**
- * Ends the programs of a folder when the process that they are for is gone, by the files that hold
- * their numbers, and removes it. It ends by itself once the folder is gone.
+ * Waits for the end of a process. Then it ends the programs whose numbers are in the folder's
+ * files, and removes the folder. It ends by itself once the folder is gone.
  */
 export function guard(watched: number, folder: string): void {
   const script =

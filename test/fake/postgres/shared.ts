@@ -1,7 +1,6 @@
 /**
- * The server that all test files of a run share. Who needs it first starts it, the others wait, and
- * it ends when the run has ended. A run is what scripts/test.ts names in SVC_TEST_RUN, else this
- * process.
+ * The server that all test files of a run share. Its first user starts it, the others wait, and it
+ * ends with the run. SVC_TEST_RUN of scripts/test.ts names the run; by default it is this process.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +23,7 @@ export async function sharedServer(): Promise<string> {
     } catch (error) {
       said = `FAILED ${String(error)}`;
     }
-    // Whole or not there.
+    // The rename makes it visible only when it is whole.
     writeFileSync(`${told}.new`, said);
     renameSync(`${told}.new`, told);
   }

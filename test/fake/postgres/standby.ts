@@ -1,7 +1,7 @@
 /**
- * Two servers of which one feeds the other: no commit of the primary is acknowledged before the
- * standby has it on its disk. When the primary is lost, the standby is promoted, and a new standby
- * takes the lost one's place.
+ * A primary server and its standby. The primary acknowledges a commit only once the standby has it
+ * on its disk. When the primary is lost, the standby is promoted, and a new standby takes its
+ * place.
  */
 import { execFile } from 'node:child_process';
 import { appendFile } from 'node:fs/promises';
@@ -33,7 +33,7 @@ export class ServerPair implements AsyncDisposable {
     return pair;
   }
 
-  /** The one that takes writes. */
+  /** The server that takes writes. */
   get primary(): PostgresServer {
     return this.both[this.#first ? 0 : 1];
   }
@@ -42,35 +42,35 @@ export class ServerPair implements AsyncDisposable {
     return this.both[this.#first ? 1 : 0];
   }
 
-  /** The URL of a database that names both. @param ports by which each is reached */
+  /** The URL of a database, with both servers. @param ports the port of each */
   url(database: string, ports: readonly number[] = this.both.map(({ port }) => port)): string {
     const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
     return `postgres://svc@${hosts}/${database}`;
   }
 
-  /** The primary is lost, and the standby takes its place. Nobody feeds on it yet. */
+  /** Loses the primary and promotes the standby. The new primary has no standby yet. */
   async promote(): Promise<void> {
     await this.primary.kill();
     this.#first = !this.#first;
     await ask(this.primary, 'SELECT pg_promote()');
   }
 
-  /** Makes the standby anew from what the primary has, and waits until commits wait for it. */
+  /** Makes a new standby from the primary's data, and waits until commits wait for it. */
   async feed(): Promise<void> {
     const { primary, standby } = this;
     await ask(primary, "ALTER SYSTEM SET synchronous_standby_names = ''");
-    // Without a slot: what the standby lacks after a while without it must still be there.
+    // Without a slot the primary must keep the WAL that an absent standby lacks.
     await ask(primary, "ALTER SYSTEM SET wal_keep_size = '256MB'");
     await ask(primary, 'SELECT pg_reload_conf()');
     await standby.remake(async (data, programs, account) => {
       const words = ['--no-sync', '--checkpoint=fast', '--write-recovery-conf', '--pgdata', data];
       const from = ['--dbname', primary.url()];
       await run(join(programs, 'pg_basebackup'), [...words, ...from], account);
-      // What stands last counts.
+      // The last setting counts.
       const own = {
         port: standby.port,
         unix_socket_directories: standby.folder,
-        // After a crash of the primary it asks soon again.
+        // After a crash of the primary the standby soon asks again.
         wal_retrieve_retry_interval: '100ms',
       };
       const lines = Object.entries(own).map(([name, value]) => `${name} = '${value}'\n`);
@@ -81,7 +81,7 @@ export class ServerPair implements AsyncDisposable {
     await this.#fed();
   }
 
-  /** The primary crashes, and is started again after so long; then the standby follows it again. */
+  /** Crashes the primary, and starts it again after so long; then the standby follows it again. */
   async crash(awayMs: number): Promise<void> {
     await this.primary.kill();
     await pause(awayMs);
@@ -94,7 +94,7 @@ export class ServerPair implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The standby first: its end makes the primary wait for nothing that this needs.
+    // The standby first: without it commits of the primary wait, but its shutdown needs none.
     await this.standby[Symbol.asyncDispose]();
     await this.primary[Symbol.asyncDispose]();
   }

@@ -1,4 +1,4 @@
-/** Several stores on one database, all in this process, each with a way of its own that fails. */
+/** Several stores on one database, all in this process, each with a proxy that can fail. */
 import { steadyNow } from '../../../src/lib/clock.ts';
 import type { InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
 import type { Peers } from '../../../src/cluster/peers.ts';
@@ -9,7 +9,7 @@ import { patienceMs } from '../../support/waiting.ts';
 import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
 
-/** They beat often, and none dies or loses a post by time alone. */
+/** Frequent heartbeats; no instance dies or loses a lease by time alone. */
 const frequent = { heartbeatMs: 50, deadMs: patienceMs, holdMs: patienceMs };
 
 export type TestStore = {
@@ -17,14 +17,14 @@ export type TestStore = {
   readonly ledger: Ledger;
   readonly peers: Peers;
   readonly way: Way;
-  /** As if its process were killed. */
+  /** Simulates a kill of its process. */
   readonly kill: () => void;
   readonly close: () => Promise<void>;
   /** Why its storage has failed; null: it has not. */
   readonly fault: () => unknown;
 };
 
-/** A lane's row. */
+/** The row of a conversation queue. */
 export type QueueRow = {
   readonly owner: number | null;
   readonly epoch: number;
@@ -37,7 +37,7 @@ export class TestStores extends TestDatabase {
     return new TestStores(await openDatabase());
   }
 
-  /** One more, which serves the webhook; the first one has the posts. */
+  /** Begins another store that serves the webhook; the first one has the leases. */
   async begin(more: Partial<PostgresOptions> = {}): Promise<TestStore> {
     const way = this.own.use(await Way.to(this.url));
     const life = new AbortController();
@@ -70,7 +70,7 @@ export class TestStores extends TestDatabase {
     };
   }
 
-  /** Two that know of each other. */
+  /** Begins two that know each other. */
   async beginTwo(
     more: Partial<PostgresOptions> = {},
     moreOfOther: Partial<PostgresOptions> = more,
@@ -80,7 +80,7 @@ export class TestStores extends TestDatabase {
     return both;
   }
 
-  /** It is dead from now on, as the others would say after a while. @param ended as JSON */
+  /** Declares it dead, as the others would after a while. @param ended as JSON */
   async bury({ id, kill }: TestStore, ended: object | null = null): Promise<void> {
     kill();
     const told = ended === null ? null : JSON.stringify(ended);
@@ -88,7 +88,7 @@ export class TestStores extends TestDatabase {
     await this.client.query(text, [id, told]);
   }
 
-  /** @returns null: there is no row of it */
+  /** @returns null: the queue has no row */
   async queue(conversation: string, channel: string = hook): Promise<QueueRow | null> {
     const { rows } = await this.client.query<QueueRow>(
       'SELECT owner, epoch, tail, waits FROM svc.lane WHERE channel = $1 AND conversation = $2',
@@ -97,14 +97,14 @@ export class TestStores extends TestDatabase {
     return rows[0] ?? null;
   }
 
-  /** Resolves when that lane has this owner. */
+  /** Resolves when that queue has this owner. */
   owned(conversation: string, owner: number | null, channel: string = hook): Promise<void> {
     return until(`${conversation} belongs to ${owner}`, async () => {
       return (await this.queue(conversation, channel))?.owner === owner;
     });
   }
 
-  /** From now on whoever takes a lane waits in the midst of it. @returns lets them go on */
+  /** Makes each claim of a queue wait in its transaction. @returns a function that releases them */
   async holdUpTakes(): Promise<() => Promise<void>> {
     const client = await this.another();
     await client.query(`
@@ -117,7 +117,7 @@ export class TestStores extends TestDatabase {
   }
 }
 
-/** The next message that can be claimed there, sooner or later. */
+/** Waits for the next message there that can be claimed. */
 export async function comesIn({ ledger }: HasLedger, channel = hook): Promise<InClaim> {
   let claims: readonly InClaim[] = [];
   await until('a message can be claimed', async () => {
@@ -127,7 +127,7 @@ export async function comesIn({ ledger }: HasLedger, channel = hook): Promise<In
   return claims[0]!;
 }
 
-/** The same of a reply. */
+/** Waits for the next reply there that can be claimed. */
 export async function comesOut({ ledger }: HasLedger, channel = hook): Promise<OutClaim> {
   let claims: readonly OutClaim[] = [];
   await until('a reply can be claimed', async () => {

@@ -1,6 +1,6 @@
 /**
- * The way to a server, as TCP has it: it can be cut, closed, slow, or take bytes without passing
- * them on.
+ * A TCP proxy before a server. A test can cut or close it, slow it down, or make it hold bytes
+ * back.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -10,9 +10,9 @@ type Side = { readonly from: Socket; readonly to: Socket };
 
 export class Way implements AsyncDisposable {
   readonly port: number;
-  /** Each way, in milliseconds. */
+  /** In each direction, in milliseconds. */
   latencyMs = 0;
-  /** Connections that were begun. */
+  /** Connections begun. */
   begun = 0;
   readonly #far: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();
@@ -33,24 +33,24 @@ export class Way implements AsyncDisposable {
     return way;
   }
 
-  /** The URL of the same database, by this way. */
+  /** The URL of the same database, through this proxy. */
   url(url: string): string {
     const own = new URL(url);
     own.host = `127.0.0.1:${this.port}`;
     return own.href;
   }
 
-  /** Resets every connection; who connects anew is let in. */
+  /** Resets every connection; new ones are let in. */
   cut(): void {
     this.#held &&= [];
     for (const socket of this.#sockets) {
-      // Where an end is on its way Node cannot reset, and never forgets the connection.
+      // Node cannot reset a socket whose end is on its way, and never forgets the connection.
       if (socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
     }
   }
 
-  /** Cuts, and refuses whoever connects, until it is opened. */
+  /** Cuts, and refuses every client until it is opened. */
   async close(): Promise<void> {
     const server = this.#server;
     this.#server = null;
@@ -66,7 +66,7 @@ export class Way implements AsyncDisposable {
     await once(this.#server, 'listening');
   }
 
-  /** From now on bytes are taken, and arrive only when it is released. */
+  /** Takes bytes from now on, and delivers them only after the release. */
   hold(): void {
     this.#held ??= [];
   }
@@ -99,12 +99,12 @@ export class Way implements AsyncDisposable {
 
   #lose({ from, to }: Side): void {
     this.#sockets.delete(from);
-    // What is on its way still arrives.
+    // Bytes on their way still arrive.
     if (from.errored !== null) to.destroy();
     else if (!to.writableEnded) this.#pass(() => to.end());
   }
 
-  /** What is sent later arrives later, also where the way has become faster meanwhile. */
+  /** Later bytes arrive later, even after the latency has become smaller. */
   #pass(act: () => void): void {
     const arrives = performance.now() + this.latencyMs;
     this.#underWay.push({ arrives: Math.max(arrives, this.#underWay.at(-1)?.arrives ?? 0), act });

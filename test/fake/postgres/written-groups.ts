@@ -1,4 +1,4 @@
-/** Groups of writes, each written as one flight to tables that were empty. */
+/** Groups of writes, each written as one batch to empty tables. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite } from 'node:test';
 import type { Client } from 'pg';
@@ -12,7 +12,7 @@ import { migratedDatabase, noPostgres } from '../postgres.ts';
 
 export const taker: Taker = { instance: 1, takes: true, takesSuspects: false };
 
-/** The lane of messages that name no other. */
+/** The queue of messages that name no other. */
 export const place = { channel: 'webhook', conversation: 'ann' };
 
 const ofAgents = ['note', 'tool_use', 'tool_call'];
@@ -20,14 +20,14 @@ const ofQueues = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', '
 const tables = [...ofQueues, ...ofAgents, 'dedupe', 'cursor', 'audit'];
 
 type Groups = {
-  /** Beside the writes, for the rows of a case. */
+  /** A connection beside the writes, for the rows of a case. */
   readonly client: Client;
   readonly ask: (asked: Asked) => Promise<Rows>;
-  /** Written as one flight. Who has lost its answers learns the same afterwards. */
+  /** Writes all as one batch. A writer that lost its answers reads the same result afterwards. */
   readonly write: (...writes: readonly Write[]) => Promise<Landed>;
 };
 
-/** A suite on a database of its own, whose tables are empty before each case. */
+/** A suite on a new database, whose tables are empty before each case. */
 export function groupSuite(name: string, cases: (groups: Groups) => void): void {
   suite(name, { concurrency: 1, skip: noPostgres }, () => {
     let client: Client;
@@ -51,7 +51,7 @@ export function groupSuite(name: string, cases: (groups: Groups) => void): void 
       for (const statement of statements) answers.push(await ask(statement));
       await client.query('COMMIT');
       for (const { again } of statements) later.push(again === undefined ? [] : await ask(again));
-      // Of a lane in which nothing came it tells more afterwards, which nobody asks for.
+      // For a queue without new messages it reports more afterwards, which nobody needs.
       const ofMessages = ({ numbers, known, done }: Landed): unknown[] => [numbers, known, done];
       assert.deepEqual(ofMessages(landed(later)), ofMessages(landed(answers)));
       for (const [queue, facts] of landed(answers).queues) {
@@ -70,7 +70,7 @@ export function groupSuite(name: string, cases: (groups: Groups) => void): void 
   });
 }
 
-/** A message of that id, which keeps its key until 100. */
+/** A message with that id, which keeps its key until 100. */
 export function came(
   id: string,
   key: string | null = null,
@@ -81,7 +81,7 @@ export function came(
   return { kind: 'accept', id, ...queue, ...said, key, expiresAt: 100, fingerprint };
 }
 
-/** The end of that message's turn, answered twice. */
+/** The end of that message's turn, with two answers. */
 export function turn(id: string, notes: readonly NoteStep[] = []): TurnWrite {
   const replies = [0, 1].map((at) => ({
     id: `${id}-${at}`,

@@ -1,6 +1,6 @@
 /**
- * Photos that are sent together: a message for each, with the same `media_group_id`; the caption is
- * that of the first. Page: https://core.telegram.org/bots/api#message.
+ * Photos sent together: a message for each, with the same `media_group_id`. The first has the
+ * caption. Page: https://core.telegram.org/bots/api#message.
  */
 import type { FakeTelegram } from '../telegram.ts';
 import { entitiesIn, type More } from './chats.ts';
@@ -8,7 +8,7 @@ import type { Chat, Message } from './wire.ts';
 
 let albums = 0;
 
-/** An album whose pieces arrive one by one. */
+/** An album whose parts arrive one by one. */
 export class Album {
   readonly #telegram: FakeTelegram;
   readonly #chat: Chat;
@@ -41,7 +41,7 @@ export class Album {
   }
 }
 
-/** All of them at once. */
+/** Sends all photos at once. */
 export function postAlbum(
   telegram: FakeTelegram,
   chat: Chat,

@@ -1,6 +1,6 @@
 /**
- * People, chats and messages of the fake, and how a message looks to the bot.
- * Pages: https://core.telegram.org/bots/api#chat and #message, https://core.telegram.org/api/forum,
+ * People, chats and messages of the fake, and the bot's view of a message. Pages:
+ * https://core.telegram.org/bots/api#chat and #message, https://core.telegram.org/api/forum,
  * https://core.telegram.org/bots/features#privacy-mode.
  */
 import type { Chat, Entity, Message, User } from './wire.ts';
@@ -12,16 +12,16 @@ export type ChatState = {
   readonly topics: Map<number, string>;
   /** The person has blocked the bot: 403. */
   blocked: boolean;
-  /** The bot was thrown out: 403. */
+  /** The bot was removed: 403. */
   kicked: boolean;
-  /** A basic group that became a supergroup: 400 with this id. */
+  /** The supergroup that this basic group became: 400 with this id. */
   migratedTo: number | null;
 };
 
-/** What of a message is not plain; any field of the platform's Message may be given in `fields`. */
+/** The unusual parts of a message; `fields` takes any field of the platform's Message. */
 export type More = {
   readonly from?: User;
-  /** Id of the topic; none is the General topic of a forum, and every other chat. */
+  /** Id of the topic; absent: the General topic of a forum, or another kind of chat. */
   readonly topic?: number;
   /** Number of the message that this one answers. */
   readonly replyTo?: number;
@@ -75,10 +75,10 @@ export class Chats {
   }
 
   /**
-   * A message as the server would hand it to the bot.
-   * In a forum's topic it carries the topic's id and, where it answers nothing, `reply_to_message`
-   * is the topic's own service message. In a supergroup that is no forum a reply carries the number
-   * of the first message of its chain as `message_thread_id`, which no sendMessage accepts
+   * A message as the server hands it to the bot. In a forum's topic it has the topic's id. There a
+   * message that answers none has the topic's own service message as `reply_to_message`. In a
+   * supergroup that is no forum a reply has the number of its chain's first message as
+   * `message_thread_id`, which no sendMessage accepts
    * (https://github.com/tdlib/telegram-bot-api/issues/447).
    */
   write(state: ChatState, from: User | null, more: More, content: object): Message {
@@ -103,7 +103,7 @@ export class Chats {
     return message;
   }
 
-  /** The next message of a chat leaves numbers out, as deleted ones do. */
+  /** The ids of a chat have gaps, as after deleted messages. */
   #nextMessageId({ chat, messages }: ChatState): number {
     if (chat.type === 'private' || chat.type === 'group') return ++this.#lastShared;
     return messages.size + 1;
@@ -134,7 +134,7 @@ function withoutReply(message: Message): Message {
   return rest;
 }
 
-/** Who writes there, unless `more` says who; null: nobody, as in a channel. */
+/** The author: `more.from`, or a usual one; null: nobody, as in a channel. */
 export function authorIn({ id, type, first_name = '' }: Chat, more: More): User | null {
   if (more.from !== undefined) return more.from;
   if (type === 'channel') return null;
@@ -159,7 +159,7 @@ export function entitiesIn(text: string): Entity[] {
 }
 
 /**
- * Whether a bot in privacy mode is shown a group's message: commands, replies to it, mentions of
+ * Whether a bot in privacy mode receives a group's message: commands, replies to it, mentions of
  * it, service messages.
  */
 export function isForBot(message: Message, bot: User): boolean {

@@ -1,8 +1,8 @@
 /**
- * The menu of commands, and reactions, of the fake.
- * Pages: https://core.telegram.org/bots/api#setmycommands, #botcommand and #setmessagereaction. Words
- * of refusals are those of the platform (BOT_COMMAND_INVALID, REACTION_INVALID) and of the
- * published server.
+ * The menu of commands, and reactions, of the fake. Pages:
+ * https://core.telegram.org/bots/api#setmycommands, #botcommand and #setmessagereaction. Refusals
+ * use the words of the platform (BOT_COMMAND_INVALID, REACTION_INVALID) and of the published
+ * server.
  */
 import type { ChatState } from './chats.ts';
 import { integerOf, jsonOf } from './update-queue.ts';
@@ -20,7 +20,7 @@ const commandsMax = 100;
 /** Some of those that the page lists. */
 const emojis = new Set(['👍', '👎', '❤', '🔥', '👏', '🤔', '👀', '🎉', '🤷', '💯']);
 
-/** Only those of all chats in all languages: `scope` and `language_code` are not known here. */
+/** The commands of all chats in all languages: it does not know `scope` and `language_code`. */
 export class CommandList {
   list: readonly BotCommand[] = [];
 
@@ -43,7 +43,7 @@ export class CommandList {
   }
 }
 
-/** "Bots can't use paid reactions", and one that is no administrator sets one at most. */
+/** "Bots can't use paid reactions", and a bot that is no administrator sets one at most. */
 export function setMessageReaction(
   { chat, messages }: ChatState,
   params: Params,

@@ -1,10 +1,10 @@
 /**
- * Drafts of messages, which a bot shows while it writes.
- * Page: https://core.telegram.org/bots/api#sendmessagedraft (Bot API 9.3). Bot API 9.5 gave it to
- * all bots; before, only private chats with topics had it. Others are refused with
+ * Drafts, which a bot shows while it writes a message. Page:
+ * https://core.telegram.org/bots/api#sendmessagedraft (Bot API 9.3). Since Bot API 9.5 all bots
+ * have it; before, only private chats with topics had it. Others are refused with
  * "TEXTDRAFT_PEER_INVALID" (openclaw#7803, nullclaw#626). A missing id is "RANDOM_ID_INVALID".
  * Order of the checks: process_send_message_draft_query in Client.cpp of tdlib/telegram-bot-api. A
- * draft goes with the bot's next message in the chat, and 30 s after it was written
+ * draft disappears with the bot's next message in the chat, and 30 s after its writing
  * (pending_text_message_period of tdlib/td).
  */
 import type { ChatState } from './chats.ts';
@@ -13,7 +13,7 @@ import { integerOf } from './update-queue.ts';
 import { badRequest, fine, refuse, textOf } from './wire.ts';
 import type { Answer, Entity, Params, Refusal } from './wire.ts';
 
-/** Who has drafts: everyone today, topics of private chats once, and nobody before that. */
+/** Who has drafts: everyone today, topics of private chats before, and nobody before that. */
 export type DraftsFor = 'everyone' | 'topics' | 'nobody';
 
 export type Draft = {
@@ -32,7 +32,7 @@ export class Drafts {
   readonly #for: DraftsFor;
   readonly #now: () => number;
   readonly #shown = new Map<number, Draft>();
-  /** All that were written, in order. */
+  /** All drafts, in order. */
   readonly written: Draft[] = [];
 
   constructor(who: DraftsFor, now: () => number) {
@@ -44,7 +44,7 @@ export class Drafts {
     return this.#for !== 'nobody';
   }
 
-  /** What the person sees of a message that is still written. */
+  /** The unfinished message that the person sees. */
   in(chatId: number): Draft | undefined {
     const draft = this.#shown.get(chatId);
     return draft === undefined || draft.at + shownMs <= this.#now() ? undefined : draft;
@@ -74,7 +74,7 @@ export class Drafts {
 
 const thinking: FormattedText = { text: '', entities: [] };
 
-/** As of a message, but without any text it shows "Thinking…". */
+/** Reads it like a message, but an empty text shows "Thinking…". */
 function readDraft(params: Params): FormattedText | Refusal {
   return textOf(params['text']) === '' ? thinking : readText(params);
 }

@@ -1,4 +1,4 @@
-/** Ways in which the fake answers badly when a test wants it to. */
+/** Ways in which the fake answers badly when a test asks for it. */
 import type { ServerResponse } from 'node:http';
 import { breakAnswer, sendAnswer } from '../breakage.ts';
 import type { Breakage, HttpAnswer } from '../breakage.ts';
@@ -17,7 +17,7 @@ const tooManyRequests = (retryAfterSeconds: number): Refusal =>
     retry_after: retryAfterSeconds,
   });
 
-/** @param answer what the method gave, where it took effect */
+/** @param answer the method's answer; null: the call had no effect */
 export function answerBadly(fault: Fault, answer: Answer | null, response: ServerResponse): void {
   if (fault.kind === 'refuse') return send(fault.answer, response);
   if (fault.kind === 'rate-limit') {
@@ -30,7 +30,7 @@ export function send(answer: Answer, response: ServerResponse): void {
   sendAnswer(httpOf(answer), response);
 }
 
-/** The status of an answer is its error_code; a 429 says Retry-After too. */
+/** The status of an answer is its error_code; a 429 also has Retry-After. */
 function httpOf(answer: Answer): HttpAnswer {
   const text = JSON.stringify(answer);
   if (answer.ok) return { status: 200, headers: {}, text };

@@ -1,9 +1,9 @@
 /**
  * The methods of the Bot API that the fake knows. Pages: https://core.telegram.org/bots/api, each
  * under the method's own name (#getme, #deletewebhook, #sendmessage, #senddocument,
- * #sendchataction, #getfile). Of #sendmessagedraft drafts.ts says more.
- * The order of the checks is the published server's: the text's shape, the chat, the topic, the
- * message that is answered, and only then the text's bounds and length.
+ * #sendchataction, #getfile). For #sendmessagedraft see drafts.ts. The checks have the published
+ * server's order: the text's shape, the chat, the topic, the answered message, and only then the
+ * text's bounds and length.
  */
 import type { ChatState, Chats } from './chats.ts';
 import { answerCallbackQuery, editMessageReplyMarkup, readKeyboard } from './presses.ts';
@@ -20,11 +20,11 @@ import type { UploadedFile } from '../form.ts';
 
 export type Sent = {
   readonly chatId: number;
-  /** As it stands in the chat: parsed and trimmed; empty under a file. */
+  /** The text in the chat: parsed and trimmed; empty under a file. */
   readonly text: string;
   readonly file?: UploadedFile;
   readonly message: Message;
-  /** As the bot asked for it. */
+  /** The bot's parameters. */
   readonly params: Params;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -39,7 +39,7 @@ export type StoredFile = { readonly path: string; readonly bytes: Buffer };
 
 export type World = {
   readonly bot: User;
-  /** Whether privacy mode is off, which getMe says. */
+  /** Whether privacy mode is off, as getMe reports. */
   readonly readsAllGroupMessages: boolean;
   readonly now: () => number;
   readonly queue: UpdateQueue;
@@ -168,10 +168,10 @@ function sendMessage(world: World, params: Params): Answer {
   });
 }
 
-/** Larger requests do not come as far as the server. */
+/** A larger request does not reach the server. */
 const uploadBytesMax = 50 * 1024 * 1024;
 
-/** A file by its bytes; those that are on a server already are not known here. */
+/** Takes a file by its bytes; it does not know files that are already on a server. */
 function sendDocument(world: World, params: Params): Answer {
   const file = params['document'];
   if (typeof file !== 'object' || file === null) {
@@ -191,7 +191,7 @@ function sendDocument(world: World, params: Params): Answer {
 
 type Content = { readonly text: string; readonly content: object; readonly file?: UploadedFile };
 
-/** @param contentOf what is sent, once it is known that it may be */
+/** @param contentOf reads the content, once the bot may send there */
 function sendInto(world: World, params: Params, contentOf: () => Content | Refusal): Answer {
   const keyboard = readKeyboard(params);
   if (keyboard !== undefined && 'ok' in keyboard) return keyboard;
@@ -238,7 +238,7 @@ function readReply(params: Params): Refusal | { messageId?: number; optional: bo
   return { messageId, optional: reply['allow_sending_without_reply'] === true };
 }
 
-/** The chat that may be written to, or why not. */
+/** The chat, if the bot may write to it, or a refusal. */
 function writableChat({ chats }: World, params: Params): ChatState | Refusal {
   const given = params['chat_id'];
   if (given === undefined || given === '') return badRequest('chat_id is empty');
@@ -254,7 +254,7 @@ function writableChat({ chats }: World, params: Params): ChatState | Refusal {
   return state;
 }
 
-/** The General topic has the number 1 in clients; no number is how a bot writes to it. */
+/** Clients give the General topic the number 1; a bot writes to it without a number. */
 function readTopic(state: ChatState, params: Params): number | undefined | Refusal {
   const given = integerOf(params['message_thread_id'], 0);
   if (given === 0) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Buttons under messages of the fake, and presses on them.
- * Pages: https://core.telegram.org/bots/api#inlinekeyboardmarkup, #callbackquery,
- * #answercallbackquery, #editmessagereplymarkup. Words of refusals are those of the published
- * server (Client.cpp of tdlib/telegram-bot-api), and of the platform behind it.
+ * Buttons under messages of the fake, and presses of them. Pages:
+ * https://core.telegram.org/bots/api#inlinekeyboardmarkup, #callbackquery, #answercallbackquery,
+ * #editmessagereplymarkup. Refusals use the words of the published server (Client.cpp of
+ * tdlib/telegram-bot-api) and of the platform behind it.
  */
 import { integerOf, jsonOf } from './update-queue.ts';
 import { badRequest, fine, textOf } from './wire.ts';
@@ -21,11 +21,11 @@ export type Press = {
   readonly from: User;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** What the person was told; null: nothing yet, so that they see it wait. */
+  /** The answer that the person gets; null: none yet, so that the press waits. */
   answer: Params | null;
 };
 
-/** @returns undefined: no keyboard was asked for */
+/** @returns undefined: the call has no keyboard */
 export function readKeyboard(params: Params): Keyboard | undefined | Refusal {
   const given = params['reply_markup'];
   if (given === undefined || given === '') return undefined;
@@ -52,7 +52,7 @@ export function readKeyboard(params: Params): Keyboard | undefined | Refusal {
   return buttons.length === 0 ? undefined : { inline_keyboard: buttons };
 }
 
-/** A person presses the button with that label, as they see the message. */
+/** A person presses the button with that label, on the message that they see. */
 export function pressOn(message: Message, label: string, from: User, at: number) {
   const { inline_keyboard: rows } = (message['reply_markup'] ?? {
     inline_keyboard: [],
@@ -78,7 +78,7 @@ export function answerCallbackQuery(
   return fine(true);
 }
 
-/** Without `reply_markup` the keyboard goes. */
+/** Without `reply_markup` the keyboard disappears. */
 export function editMessageReplyMarkup(
   messages: Map<number, Message>,
   params: Params,

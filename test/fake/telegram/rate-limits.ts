@@ -1,9 +1,9 @@
 /**
- * How many messages the fake takes of the bot. Page: https://core.telegram.org/bots/faq, "My bot is
- * hitting limits, how do I avoid this?": about 30 a second in all, one a second in a chat with
- * short bursts, 20 a minute in a group. Edits of messages count as messages do. "typing…" and
- * drafts do not: the server hands both on as a person's typing. For drafts no page names a limit;
- * bots that show one every 0.1 s in a chat are refused after some seconds, and told to wait for 3.
+ * How many messages the fake takes from the bot. Page: https://core.telegram.org/bots/faq, "My bot
+ * is hitting limits, how do I avoid this?": about 30 a second in all, one a second in a chat with
+ * short bursts, 20 a minute in a group. Edits of messages count as messages. "typing…" and drafts
+ * do not: the server forwards both as a person's typing. No page names a limit for drafts. Bots
+ * that show one every 0.1 s in a chat are refused after some seconds, with a wait of 3.
  */
 import { integerOf } from './update-queue.ts';
 import { refuse } from './wire.ts';
@@ -19,13 +19,13 @@ const group: Bucket = { most: 20, perSecond: 20 / 60 };
 const draft: Bucket = { most: 25, perSecond: 9 };
 const draftWaitSeconds = 3;
 
-/** What shows in a chat. */
+/** The methods whose effect a chat shows. */
 const counted = /^(?:send(?!chataction|messagedraft)|edit|copy|forward)/i;
 
 export class RateLimits {
   readonly #now: () => number;
   readonly #levels = new Map<string, { left: number; at: number }>();
-  /** How many calls were refused by them. */
+  /** The number of refused calls. */
   refused = 0;
 
   /** @param now milliseconds */
@@ -33,7 +33,7 @@ export class RateLimits {
     this.#now = now;
   }
 
-  /** Counts a call; a call that is refused counts nowhere. */
+  /** Counts a call; a refused call does not count. */
   take(method: string, params: Params): Refusal | null {
     const id = integerOf(params['chat_id'], 0);
     const isDraft = /^sendmessagedraft$/i.test(method);

@@ -1,7 +1,7 @@
 /**
- * What a bot does to messages that are there.
- * Pages: https://core.telegram.org/bots/api#editmessagetext, #deletemessage. Words of refusals are
- * those of the published server: Client.cpp of tdlib/telegram-bot-api, and tdlib/td behind it.
+ * Edits and deletions of messages by a bot. Pages:
+ * https://core.telegram.org/bots/api#editmessagetext, #deletemessage. Refusals use the words of the
+ * published server: Client.cpp of tdlib/telegram-bot-api, and tdlib/td behind it.
  */
 import type { ChatState } from './chats.ts';
 import { readKeyboard } from './presses.ts';
@@ -10,7 +10,7 @@ import { integerOf } from './update-queue.ts';
 import { badRequest, fine } from './wire.ts';
 import type { Answer, Message, Params, User } from './wire.ts';
 
-/** Without `reply_markup` the keyboard goes. */
+/** Without `reply_markup` the keyboard disappears. */
 export function editMessageText(
   { messages }: ChatState,
   params: Params,
@@ -50,7 +50,7 @@ export function editMessageText(
   return fine(edited);
 }
 
-/** In groups a bot that is no administrator deletes its own messages alone. */
+/** In groups a bot that is no administrator deletes only its own messages. */
 export function deleteMessage({ chat, messages }: ChatState, params: Params, bot: User): Answer {
   const id = integerOf(params['message_id'], 0);
   if (id <= 0) return badRequest('message identifier is not specified');

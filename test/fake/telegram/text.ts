@@ -1,11 +1,11 @@
 /**
- * What the server makes of the text of a message that a bot sends.
- * Pages: https://core.telegram.org/bots/api#sendmessage (1-4096 characters after entities
- * parsing), #formatting-options, #messageentity (offsets and lengths in UTF-16 code units).
- * Words of the errors, and that the 4,096 are code points: MessageEntity.cpp and MessageContent.cpp
- * of tdlib/td, Client.cpp of tdlib/telegram-bot-api. Of the parse modes HTML is parsed (b, i, u, s,
- * code, pre, a, blockquote), of MarkdownV2 only the reserved characters are held to; the older
- * Markdown is not known here.
+ * How the server treats the text of a message from a bot. Pages:
+ * https://core.telegram.org/bots/api#sendmessage (1-4096 characters after entities parsing),
+ * #formatting-options, #messageentity (offsets and lengths in UTF-16 code units). Sources of the
+ * error words, and of counting the 4,096 in code points: MessageEntity.cpp and MessageContent.cpp
+ * of tdlib/td, Client.cpp of tdlib/telegram-bot-api. The fake parses HTML (b, i, u, s, code, pre,
+ * a, blockquote). Of MarkdownV2 it checks only the reserved characters. It does not know the older
+ * Markdown.
  */
 import { badRequest, textOf } from './wire.ts';
 import { jsonOf } from './update-queue.ts';
@@ -16,7 +16,7 @@ const bytesMax = 1 << 15;
 
 export type FormattedText = { readonly text: string; readonly entities: readonly Entity[] };
 
-/** Types that a bot may send; those that the server finds by itself are dropped, silently. */
+/** Types that a bot may send; the server silently drops those that it finds by itself. */
 const sendable = new Set([
   'bold',
   'italic',
@@ -41,7 +41,7 @@ const found = new Set([
   'phone_number',
 ]);
 
-/** Before the chat is looked at: shape and parse mode. */
+/** The checks before the chat: shape and parse mode. */
 export function readText(params: Params): FormattedText | Refusal {
   const text = textOf(params['text']);
   if (text === '') return badRequest('message text is empty');
@@ -60,7 +60,7 @@ export function readText(params: Params): FormattedText | Refusal {
   return { text, entities };
 }
 
-/** A string is what is wrong with it; null: a type that the server finds by itself. */
+/** A string is the fault; null: a type that the server finds by itself. */
 function readEntity(item: unknown): Entity | null | string {
   if (typeof item !== 'object' || item === null) return 'expected an Object';
   const { type, offset, length } = item as Record<string, unknown>;
@@ -76,7 +76,7 @@ function readEntity(item: unknown): Entity | null | string {
   return entity;
 }
 
-/** When the message is about to be sent: bounds, trimming, length. */
+/** The checks before sending: bounds, trimming, length. */
 export function fixText({ text, entities }: FormattedText): FormattedText | Refusal {
   for (const { offset, length } of entities) {
     if (offset < 0 || offset > 1_000_000) {
@@ -118,7 +118,7 @@ function boundsFault(text: string, { offset, length }: Entity): string | null {
 const splitsPair = (text: string, at: number): boolean =>
   /[\uDC00-\uDFFF]/.test(text.charAt(at)) && /[\uD800-\uDBFF]/.test(text.charAt(at - 1));
 
-/** The entity as it is once white space before `start` and after `end` is cut off. */
+/** The entity after the white space before `start` and after `end` is cut off. */
 function within(entity: Entity, start: number, end: number): Entity[] {
   const from = Math.max(entity.offset, start);
   const to = Math.min(entity.offset + entity.length, end);

@@ -1,7 +1,7 @@
 /**
- * The updates that wait for the bot, and the polls that fetch them.
- * Pages: https://core.telegram.org/bots/api#getting-updates, #getupdates and #update. What the
- * pages leave open is done as in the published server: do_get_updates, abort_long_poll and
+ * The updates that wait for the bot, and the polls that fetch them. Pages:
+ * https://core.telegram.org/bots/api#getting-updates, #getupdates and #update. Where the pages are
+ * silent, the fake follows the published server: do_get_updates, abort_long_poll and
  * fail_query_conflict in Client.cpp of tdlib/telegram-bot-api; TQueue.cpp of tdlib/td.
  */
 import { isForm, readForm } from '../form.ts';
@@ -10,10 +10,10 @@ import type { Answer, Params } from './wire.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const timeoutSecondsMax = 50;
-/** An offset this far past the end is "in the future": nothing is confirmed by it. */
+/** An offset this far past the end is "in the future": it confirms nothing. */
 const futureMax = 10;
 
-/** Every type but three comes when none were asked for. */
+/** By default every type but these comes. */
 const notByDefault = new Set(['chat_member', 'message_reaction', 'message_reaction_count']);
 
 type Kept = { readonly id: number; readonly at: number; readonly update: object };
@@ -27,9 +27,9 @@ type OpenPoll = {
 export type QueueOptions = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** From 0 to 1, 1 left out. */
+  /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
-  /** How many milliseconds a second of Telegram lasts here. */
+  /** The milliseconds in a second of Telegram. */
   readonly secondMs: number;
 };
 
@@ -43,7 +43,7 @@ export class UpdateQueue {
   #lastAddedAt: number;
   #allowed: readonly string[] | null = null;
   #open: OpenPoll | null = null;
-  /** While it is set, no update wakes the open poll. */
+  /** While true, no update wakes the open poll. */
   #isHeld = false;
   #previous = { offset: Number.NaN, at: Number.NEGATIVE_INFINITY };
   #nextConflictAt = 0;
@@ -56,7 +56,7 @@ export class UpdateQueue {
     this.#lastAddedAt = options.now();
   }
 
-  /** How many updates wait, fetched or not, until they are confirmed. */
+  /** The number of unconfirmed updates, fetched or not. */
   get pending(): number {
     this.#forgetOld();
     return this.#kept.length;
@@ -67,9 +67,9 @@ export class UpdateQueue {
   }
 
   /**
-   * An update has happened. A type that is not allowed is never kept ("this parameter doesn't
-   * affect updates created before the call").
-   * @returns its update_id, or null when the bot did not ask for this type
+   * Adds an update. A type that is not allowed is never kept ("this parameter doesn't affect
+   * updates created before the call").
+   * @returns its update_id; null: the bot did not ask for this type
    */
   add(type: string, value: object): number | null {
     if (!this.#allows(type)) return null;
@@ -85,15 +85,15 @@ export class UpdateQueue {
   }
 
   /**
-   * The next update gets another number, as after a quiet week; `id` fixes which. Updates that
-   * wait are gone by then, for a day is shorter than a week.
+   * The next update gets another number, as after a quiet week; `id` fixes it. No waiting update is
+   * left by then, since updates last a day.
    */
   restartIds(id = this.#randomId()): void {
     this.#kept = [];
     this.#nextId = id;
   }
 
-  /** Forgets all that waits (`drop_pending_updates`). */
+  /** Forgets all waiting updates (`drop_pending_updates`). */
   drop(): void {
     this.#kept = [];
   }
@@ -123,7 +123,7 @@ export class UpdateQueue {
     return this.#wait(from, limit, timeout);
   }
 
-  /** What happens in it comes with one poll. */
+  /** One poll delivers all updates of `act`. */
   together<T>(act: () => T): T {
     this.#isHeld = true;
     const result = act();
@@ -132,7 +132,7 @@ export class UpdateQueue {
     return result;
   }
 
-  /** A webhook was set: the open poll learns it. */
+  /** A webhook was set: ends the open poll with a conflict. */
   setWebhook(url: string): void {
     this.webhookUrl = url;
     if (url !== '') this.#abort('terminated by setWebhook request');
@@ -172,7 +172,7 @@ export class UpdateQueue {
     void this.#conflict(why).then(poll.answer);
   }
 
-  /** The first conflict is told at once, those of the next three seconds three seconds later. */
+  /** The first conflict is reported at once, those of the next 3 s are reported 3 s later. */
   #conflict(why: string): Promise<Answer> {
     const answer = refuse(409, `Conflict: ${why}`);
     const { now, secondMs } = this.#options;
@@ -189,7 +189,7 @@ export class UpdateQueue {
     return promise;
   }
 
-  /** Does what an offset does to the queue; returns from which number updates are given. */
+  /** Applies an offset to the queue. @returns the number of the first update to give */
   #confirm(offset: number): number {
     this.#forgetOld();
     const head = this.#kept[0]?.id ?? this.#nextId;
@@ -257,7 +257,7 @@ function paramsOf(url: URL, body: string, contentType: string): Params | null {
   return { ...query, ...json };
 }
 
-/** Null: a body that is not what it says. */
+/** Null: the body does not match its type. */
 export async function readParams(url: URL, body: Buffer, type = ''): Promise<Params | null> {
   if (!isForm(type)) return paramsOf(url, body.toString('utf8'), type);
   const form = await readForm(body, type);

@@ -19,13 +19,13 @@ export type TelegramCall = {
   readonly method: string;
   readonly params: Params;
   readonly at: number;
-  /** Of the connection by which it came, at its other end. */
+  /** The client's port of its connection. */
   readonly port: number;
   /** Its connection ended before its answer. */
   gone: boolean;
-  /** What was answered; null while it is open, and when the connection ended without an answer. */
+  /** The answer; null while the call is open, or if the connection ended without one. */
   answer: Answer | null;
-  /** The fake is through with it, however badly it was answered. */
+  /** The fake has finished the call, however badly. */
   over: boolean;
 };
 
@@ -79,7 +79,7 @@ export type Message = {
 export const fine = (result: unknown, description?: string): Answer =>
   description === undefined ? { ok: true, result } : { ok: true, result, description };
 
-/** A parameter that is a text; any other is as if it were not there. */
+/** A text parameter; any other value counts as absent. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Descriptions are those of the published server, github.com/tdlib/telegram-bot-api. */
@@ -94,7 +94,7 @@ export const refuse = (
   ...(parameters !== undefined && { parameters }),
 });
 
-/** 400 as the server words it: the first letter small, unless the second is a capital or `_`. */
+/** 400 in the server's words: the first letter is small, unless the second is a capital or `_`. */
 export function badRequest(words: string): Refusal {
   const kept = /^.[A-Z_]/.test(words);
   return refuse(
