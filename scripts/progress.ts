@@ -4,12 +4,12 @@ const everyMs = 8_000;
 
 /**
  * Prints the progress again and again until the work ends.
- * @param told returns the sentence for the next line
+ * @param sentence returns the next sentence
  */
-export async function telling<T>(told: () => string, work: Promise<T>): Promise<T> {
+export async function telling<T>(sentence: () => string, work: Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const timer = setInterval(() => {
-    console.log(`… ${told()} (${Math.round((performance.now() - startedAt) / 1_000)} s)`);
+    console.log(`… ${sentence()} (${Math.round((performance.now() - startedAt) / 1_000)} s)`);
   }, everyMs);
   // The timer must not keep the process alive.
   timer.unref();

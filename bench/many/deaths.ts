@@ -18,15 +18,15 @@ export async function takeOver(
     declared,
   }: { readonly names: readonly string[]; readonly declared: () => Promise<void> },
 ): Promise<readonly [dead: number, answered: number]> {
-  const keeper = await InstanceProcess.begin(url);
+  const janitor = await InstanceProcess.begin(url);
   const others = [await InstanceProcess.begin(url), await InstanceProcess.begin(url)];
   await askAll(others, { kind: 'work' });
-  await keeper.ask({ kind: 'hold', names });
+  await janitor.ask({ kind: 'hold', names });
   const killedAt = performance.now();
-  await keeper.kill();
+  await janitor.kill();
   await until(async () => {
     const text = 'SELECT dead FROM svc.instance WHERE id = $1';
-    return (await client.query<{ dead: boolean }>(text, [keeper.id])).rows[0]!.dead;
+    return (await client.query<{ dead: boolean }>(text, [janitor.id])).rows[0]!.dead;
   });
   const declaredAt = performance.now();
   await declared();

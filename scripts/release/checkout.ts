@@ -42,10 +42,10 @@ export function publishedFiles(root: string, names: readonly string[]): readonly
  */
 export function whyOfNoCommit(root: string): string | null {
   if (!hasGit(root)) return 'There is no commit here, or no git.';
-  const told = git(root, 'status', '--porcelain', '-z').split('\0').filter(Boolean);
-  const [first] = told;
+  const changed = git(root, 'status', '--porcelain', '-z').split('\0').filter(Boolean);
+  const [first] = changed;
   if (first === undefined) return null;
-  const others = told.length === 1 ? '' : ` and ${told.length - 1} more`;
+  const others = changed.length === 1 ? '' : ` and ${changed.length - 1} more`;
   return `No commit has ${first.slice(3)}${others} as it is here.`;
 }
 

@@ -152,8 +152,8 @@ async function layControl(making: Making, stage: string): Promise<void> {
 
 /** The oldest C library that has every symbol the program needs. */
 async function libcOf(program: string): Promise<string> {
-  const told = await run('objdump', ['-p', program]);
-  const [newest] = [...told.matchAll(/\bGLIBC_2\.(\d+)/g)]
+  const output = await run('objdump', ['-p', program]);
+  const [newest] = [...output.matchAll(/\bGLIBC_2\.(\d+)/g)]
     .map(([, minor]) => Number(minor))
     .toSorted((a, b) => b - a);
   if (newest === undefined) throw new Error(`${program} asks for no C library`);

@@ -57,6 +57,6 @@ export function layImageRoot(options: ImageRootOptions): void {
 
 /** The libraries that the loader finds, and the loader itself. */
 function librariesOf(program: string): readonly string[] {
-  const said = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return Array.from(said.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm), ([, path]) => path!);
+  const output = execFileSync('ldd', [program], { encoding: 'utf8' });
+  return Array.from(output.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm), ([, path]) => path!);
 }

@@ -46,8 +46,8 @@ export async function makeTarball({ root, folder, scratch, withNode }: TarballOp
   const packages = bundledIn([join(root, 'dist'), join(root, 'web', 'dist')]);
   write(stage, 'THIRD-PARTY.txt', thirdPartyText(root, packages));
   setPlainModes(stage);
-  const said = await pack(stage, scratch);
-  const packed = join(scratch, packedName(said));
+  const output = await pack(stage, scratch);
+  const packed = join(scratch, packedName(output));
   const made = join(folder, tarballName(published, withNode));
   copyFileSync(packed, made);
   return made;
@@ -110,8 +110,8 @@ function tarballName({ name, version }: Manifest, withNode: boolean): string {
 }
 
 /** npm 10 prints an array of packages, npm 12 an object by name. */
-function packedName(said: string): string {
-  const [one] = Object.values(JSON.parse(said) as Record<string, { filename: string }>);
+function packedName(output: string): string {
+  const [one] = Object.values(JSON.parse(output) as Record<string, { filename: string }>);
   return basename(one!.filename);
 }
 

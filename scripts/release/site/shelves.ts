@@ -53,8 +53,9 @@ function shelfOf(root: string, name: string, paths: readonly string[]): Shelf {
     .replaceAll('-', ' ')
     .replace(/^./, (one) => one.toUpperCase());
   const first = paths.includes(begin) ? sourceOf(root, begin) : listOf(begin, title, others);
-  const told = linkedFrom(first);
-  const rankOf = (path: string): number => (told.includes(path) ? told.indexOf(path) : told.length);
+  const linked = linkedFrom(first);
+  const rankOf = (path: string): number =>
+    linked.includes(path) ? linked.indexOf(path) : linked.length;
   const sorted = others.toSorted((a, b) => rankOf(a.path) - rankOf(b.path));
   return { title, sources: [first, ...sorted] };
 }
