@@ -1,6 +1,6 @@
 /**
- * The arithmetic of the gate. It computes the ratio of a message's CPU in svc to the floor's, the
- * part that chance may have in it, and whether it is worse than the stored one.
+ * The arithmetic of the gate. It computes the ratio of a message's CPU in svc to the floor's, and
+ * the part that chance may have in it. Then it judges the change against the stored ratio.
  */
 import { figure, median } from './stats.ts';
 

@@ -1,8 +1,8 @@
 /**
- * Bundles the program into dist/, the published form, which also starts fastest. It holds main.js,
- * a few chunks for all that a service loads before it listens, a chunk for each part loaded later,
- * and a file for each thread. The bundle contains the steps of each schema. The build minifies
- * nothing, so that stack traces stay readable, and drops the comments.
+ * Bundles the program into dist/, the published form, which also starts fastest. main.js and a few
+ * chunks hold all that a service loads before it listens. Each part loaded later is a chunk, and
+ * each thread a file. The bundle contains the steps of each schema. The build minifies nothing, so
+ * that stack traces stay readable, and drops the comments.
  */
 import { globSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';

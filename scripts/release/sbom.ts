@@ -1,6 +1,6 @@
 /**
- * Makes the bill of materials of a release. It lists the packages of a clean install, those built
- * into its files, those that other platforms install, and the Node of the forms that contain one.
+ * Makes the bill of materials of a release. It lists the packages of a clean install, those inside
+ * its files, and those of other platforms. It also lists the Node of the forms that contain one.
  * https://cyclonedx.org/docs/1.5/json/
  */
 import { createHash } from 'node:crypto';
