@@ -1,4 +1,4 @@
-/** The loop of an agent alone: a model in the process that answers at once, and the tool `echo`. */
+/** Measures the agent loop alone: an instant model in the same process, and the tool `echo`. */
 import { FakeBudgetGuard } from '../test/fake/purse.ts';
 import { later, steadyNow, systemClock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brains/agent/agent.ts';
@@ -15,7 +15,7 @@ import { createToolbox } from '../src/brains/tools/governance.ts';
 
 const callsPerTurn = 4;
 
-/** Asks for the tool, and keeps how long it takes from there to the next question. */
+/** Asks for the tool, and records the time from there to the next question. */
 class InstantModel implements Model {
   readonly name = 'bench/instant' as ModelName;
   readonly provider = 'local_runtime';
@@ -52,7 +52,7 @@ class InstantModel implements Model {
   }
 }
 
-/** @returns milliseconds from each call to the next question, of so many turns after warming up */
+/** @returns milliseconds from each call to the next question, after warming up */
 export async function loopGapsMs(turns: number): Promise<readonly number[]> {
   const model = new InstantModel();
   const onFault = (error: unknown): never => {

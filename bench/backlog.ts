@@ -1,7 +1,7 @@
 /**
- * A restart with a hundred thousand messages that wait: how long from the start to the open port,
- * and how much memory is in use then and a second later. Beside it, a start that finds nothing.
- * The model never answers, so the backlog stays as it is.
+ * Measures a restart with a hundred thousand waiting messages: the time until the port is open, and
+ * the memory then and a second later. For comparison, a start without messages. The model never
+ * answers, so the backlog stays as it is.
  */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ async function measure(path: string, stop: 'orderly' | 'unclean'): Promise<strin
   );
 }
 
-/** As if the last process had not ended by itself, and no other before it. */
+/** Makes the database look as if its last process crashed, and no other ran before. */
 function forgetStop(path: string): void {
   const db = new DatabaseSync(path);
   db.exec('UPDATE owner SET clean = 0; UPDATE inbox SET attempts = 0 WHERE attempts > 0');
@@ -74,7 +74,7 @@ async function writeStored(path: string, port: number): Promise<string> {
   return file;
 }
 
-/** proc_pid_status(5): VmRSS. */
+/** The resident memory. proc_pid_status(5): VmRSS. */
 function megabytesOf(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
   return Number(kilobytes) / 1_000;

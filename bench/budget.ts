@@ -1,34 +1,35 @@
 /**
- * The arithmetic of the gate: what CPU a message costs in svc, as a ratio to the floor's, how far
- * chance may have moved that figure, and whether it is worse than the one that is kept.
+ * The arithmetic of the gate. It computes the ratio of a message's CPU in svc to the floor's, and
+ * the part that chance may have in it. Then it judges the change against the stored ratio.
  */
 import { figure, median } from './stats.ts';
 
-/** CPU of each reply in two rounds that were neighbours, one of each server. */
+/** The CPU of each reply in two neighbouring rounds, one of each server. */
 export type Pair = { readonly svcUs: number; readonly floorUs: number };
 
-/** `noise` is one standard error, as a share of the ratio: 0.01 is one percent. */
 export type Figure = { readonly ratio: number; readonly noise: number };
 
 export type Judged = {
-  /** `too-noisy`: a change of `worthSeeing` could have been chance. */
+  /** `too-noisy`: chance alone could explain a change of `worthSeeing`. */
   readonly kind: 'within' | 'worse' | 'better' | 'too-noisy';
   /** The share by which the ratio has grown. */
   readonly change: number;
-  /** The share that chance may have made of it. */
+  /** The largest share of it that chance explains. */
   readonly chance: number;
 };
 
-/** Of so many standard errors chance is the cause once in 160 times, twice in a row far less. */
+/**
+ * Chance exceeds this many standard errors once in 160 times, and twice in a row far less often.
+ */
 const errorsMost = 2.5;
-/** A spread that happens to be small says little: no figure is taken for better than this. */
+/** A small spread may be luck, so no figure counts as more exact than this. */
 const noiseLeast = 0.01;
-/** The gate is there to see a change of this size. */
+/** The gate must detect a change of this size. */
 export const worthSeeing = 0.1;
 
 /**
- * @param launches the pairs of each start of the two servers. A start may be lucky for as long as
- * it runs, so the noise is at least what the starts differ by.
+ * @param launches the pairs of each start of the two servers. One start may stay lucky while it
+ * runs, so the noise is at least the difference between the starts.
  */
 export function figureOf(launches: readonly (readonly Pair[])[]): Figure {
   const each = launches.map((pairs) => pairs.map((pair) => Math.log(pair.svcUs / pair.floorUs)));
@@ -49,12 +50,12 @@ export function judge(now: Figure, kept: Figure): Judged {
   return { kind: change < -chance ? 'better' : 'within', change, chance };
 }
 
-/** Worse, but by so little that a second measurement may take it back. */
+/** Worse by so little that a second measurement may disagree. */
 export function isInDoubt({ kind, change, chance }: Judged): boolean {
   return kind === 'worse' && change < 2 * chance;
 }
 
-/** What is said of all that were judged: the worst of it, and by how much. */
+/** The verdict over all figures: the worst one, and its change. */
 export function verdictOf(
   judged: readonly { readonly name: string; readonly of: Judged }[],
   keptOn: string,
@@ -75,7 +76,7 @@ export function percent(share: number): string {
   return `${figure(100 * share, 2)} %`;
 }
 
-/** The mean of the middle half: a round that something disturbed counts as one, however much. */
+/** The mean of the middle half. A disturbed round counts as one round, however large its value. */
 function center(values: readonly number[]): number {
   const cut = Math.floor(values.length / 4);
   const middle = values.toSorted((a, b) => a - b).slice(cut, values.length - cut);
@@ -83,8 +84,7 @@ function center(values: readonly number[]): number {
 }
 
 /**
- * The standard error of `center`: 1.2 times that of a mean, by a spread that outliers do not
- * widen.
+ * The standard error of `center`: 1.2 times that of a mean, from a spread that ignores outliers.
  */
 function errorOf(values: readonly number[]): number {
   const middle = median(values);
@@ -92,7 +92,7 @@ function errorOf(values: readonly number[]): number {
   return (1.2 * deviation) / Math.sqrt(values.length);
 }
 
-/** The standard deviation; 0 of one value. */
+/** The standard deviation; 0 for one value. */
 function spread(values: readonly number[]): number {
   const mean = values.reduce((sum, one) => sum + one, 0) / values.length;
   const squares = values.reduce((sum, one) => sum + (one - mean) ** 2, 0);

@@ -1,4 +1,4 @@
-/** What is measured. Every case starts its own servers, and compares them round by round. */
+/** The cases of the benchmark. Each starts its own servers, and compares them round by round. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export type Pace = {
   readonly warmMs: number;
   readonly roundMs: number;
   readonly rounds: number;
-  /** Of a model that takes its time, in place of rounds. */
+  /** A slow model has waves in place of rounds. */
   readonly waves: number;
 };
 export const paces = {
@@ -24,7 +24,7 @@ export const paces = {
 
 type Case = (lab: Lab, pace: Pace) => Promise<readonly Row[]>;
 
-/** Medians over the rounds of each server, and of the ratios of rounds that were neighbours. */
+/** Medians over the rounds of each server, and over the ratios of neighbouring rounds. */
 type Compared = { readonly svc: Measured; readonly floor: Measured; readonly ratio: Measured };
 
 export const cases: ReadonlyMap<number, Case> = new Map([
@@ -61,7 +61,7 @@ function sayThroughput(m: Measured): string {
   return `${figure(m.perSecond)}/s, ${times}, ${figure(m.cpuUs)} µs CPU${faultsOf(m)}`;
 }
 
-/** A wave is a round. It needs little of the machine, so nothing has to be warm but connections. */
+/** A wave is a round. It needs little of the machine, so only the connections need warming up. */
 async function slowModel(lab: Lab, pace: Pace): Promise<Row[]> {
   const shape = { inFlight: 500 };
   const load = { shape, conversations: 500, ms: 20_000, messages: 500, keepsLines: true };
@@ -99,8 +99,8 @@ function sayAdded(m: Measured): string {
 }
 
 /**
- * One channel routes to one brain, and there is one channel to measure: so the same model never
- * answers one kind of conversation, and the others are watched before and while those hang.
+ * Since a channel routes to one brain, one model serves all conversations. It never answers some of
+ * them; the case watches the others before and during that.
  */
 async function hungModel(lab: Lab, pace: Pace): Promise<Row[]> {
   const live = { shape: { perSecond: 300 }, conversations: 100, ms: 2 * pace.roundMs };
@@ -122,13 +122,13 @@ async function hungModel(lab: Lab, pace: Pace): Promise<Row[]> {
   const [svc, floor] = said as [string, string];
   return [row(5, name, svc, floor, Number.NaN, Math.max(0, delays[0]!), { atMost: 50 })];
 }
-/** Fewer than a channel has slots, for the live ones share them. */
+/** Fewer than a channel's slots, since the live conversations share them. */
 const hungMost = 900;
 
-/** With storage there is a small database already, as there is at every start but the first. */
+/** With storage, a small database exists already, as at every start but the first. */
 async function boot(lab: Lab, pace: Pace): Promise<Row[]> {
   const database = join(lab.folder, 'small.db');
-  // The first starts also leave their code compiled for the others.
+  // The first starts also compile the code for the others.
   for (const backend of ['durable', 'stateless'] as const) {
     const server = await lab.startSubject(backend, { database });
     const some = { shape: { inFlight: 64 }, conversations: 50, ms: 5_000, messages: 1_000 };
@@ -174,13 +174,13 @@ async function idleMemory(lab: Lab, pace: Pace): Promise<Row[]> {
   return rows;
 }
 
-/** Megabytes: VmRSS of proc_pid_status(5). */
+/** The resident memory in megabytes: VmRSS of proc_pid_status(5). */
 function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
-/** As many as a channel has slots, a thousand a second: so waking up is a part of their cost. */
+/** Fills a channel's slots at a thousand messages a second, so the cost includes waking up. */
 async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
   const both = { conversations: 1_000, keepsLines: true };
   const few = { ...both, shape: { inFlight: 64 }, ms: pace.roundMs };
@@ -190,7 +190,7 @@ async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
   for (const server of [await lab.startSubject('stateless'), await lab.startFloor('stateless')]) {
     await lab.round(server, { ...few, ms: pace.warmMs });
     const rounds: (readonly [many: Measured, few: Measured, ratio: number])[] = [];
-    // The first opens the connections that the others have.
+    // The first wave opens the connections for the others.
     for (let at = 0; at <= Math.floor(pace.waves / 2); at++) {
       const ofFew = await lab.round(server, few);
       lab.orderModel({ delayMs: 1_000 });
@@ -210,10 +210,10 @@ async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
   return [row(9, name, svc, floor, ratios[0]!, ratios[0]!, { atMost: 1.3 })];
 }
 
-/** The model and the tool take no time, so what lies between a call and the next is the agent. */
+/** Model and tool take no time, so the time between two calls belongs to the agent. */
 async function agentSteps(lab: Lab, pace: Pace): Promise<Row[]> {
   const load = { shape: { perSecond: 40 }, conversations: 1_000, ms: 4 * pace.roundMs };
-  // Only here, so that a folder with a build and no sources can be measured otherwise.
+  // Imported here, so that a folder with a build but no sources can run the other cases.
   const { loopGapsMs } = await import('./agent-loop.ts');
   const loopMs = await loopGapsMs(pace.roundMs);
   const [loopP50, loopP99] = [percentile(loopMs, 50), percentile(loopMs, 99)];
@@ -238,9 +238,9 @@ async function agentSteps(lab: Lab, pace: Pace): Promise<Row[]> {
 
 const stepGoal = { atMost: 5 };
 
-/** How much of each prompt begins the next one, so that a model's prompt cache can use it. */
+/** The share of each prompt that begins the next one, which a model's prompt cache can use. */
 async function promptReuse(): Promise<Row[]> {
-  // Only here, as above.
+  // Imported here, as above.
   const { meanShare, promptsOf, talks } = await import('../test/support/prompt-reuse.ts');
   const rows: Row[] = [];
   for (const [name, talk] of Object.entries(talks)) {
@@ -254,9 +254,9 @@ async function promptReuse(): Promise<Row[]> {
   return rows;
 }
 
-/** A stream of tokens, a platform with limits: what svc adds until the person sees something. */
+/** Streams tokens to a platform with limits: the delay that svc adds until the person sees text. */
 async function firstSight(lab: Lab, pace: Pace): Promise<Row[]> {
-  // Only here, as above.
+  // Imported here, as above.
   const { firstSights } = await import('./first-sight.ts');
   const ms = 2_000 * pace.rounds;
   const rows: Row[] = [];
@@ -277,13 +277,13 @@ async function firstSight(lab: Lab, pace: Pace): Promise<Row[]> {
   return rows;
 }
 
-/** Both run side by side, one of them idle, and take turns. */
+/** Compares the two servers side by side: they take turns, so one is always idle. */
 async function compare(lab: Lab, pace: Pace, backend: Backend, load: Load, delayMs = 0) {
   const [svc, floor] = [await lab.startSubject(backend), await lab.startFloor(backend)];
   const warm = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.warmMs };
   for (const server of [svc, floor]) await lab.round(server, warm);
   lab.orderModel({ delayMs });
-  // Connections that the first wave opens are no part of a wave.
+  // Opening the connections of the first wave is not part of a wave.
   if (delayMs > 0) for (const server of [svc, floor]) await lab.round(server, { ...load, ms: 1 });
   const rounds: Compared[] = [];
   for (let at = 0; at < pace.rounds; at++) {
@@ -300,7 +300,7 @@ async function compare(lab: Lab, pace: Pace, backend: Backend, load: Load, delay
   } satisfies Compared;
 }
 
-/** What went wrong in a typical round; empty when nothing did. */
+/** Names the failures of a typical round; empty when there are none. */
 function faultsOf(m: Measured): string {
   const kinds = ['refused', 'failed', 'lost', 'repeated'] as const;
   return kinds.flatMap((kind) => (m[kind] > 0 ? [`, ${m[kind]} ${kind}`] : [])).join('');

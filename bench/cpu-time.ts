@@ -1,14 +1,13 @@
-/** How much CPU time a process has had. */
+/** Reads the CPU time of a process. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ticksPerSecond = 100;
 
 /**
- * Seconds of CPU of a process and its threads, to the nanosecond where the kernel counts so: the
- * first field of schedstat is nanoseconds (sched-stats.rst of the Linux kernel). Of a thread that
- * runs just now the last tick, of some milliseconds, may be missing; one that has ended is no
- * longer in the sum.
+ * The CPU seconds of a process and its threads, to the nanosecond where the kernel counts so. The
+ * first field of schedstat is nanoseconds (sched-stats.rst of the Linux kernel). The sum may lack
+ * the last tick, some milliseconds, of a running thread, and lacks ended threads.
  * @throws when the process has ended
  */
 export function cpuSecondsOf(pid: number): number {
@@ -21,9 +20,8 @@ export function cpuSecondsOf(pid: number): number {
 }
 
 /**
- * Of a PostgreSQL server: its first process, and those that it has begun, also when they have
- * ended since.
- * @param folder where the server has its data
+ * The CPU seconds of a PostgreSQL server: its first process and all children, even ended ones.
+ * @param folder the server's data folder
  */
 export function serverCpuSecondsOf(folder: string): number {
   const main = Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
@@ -60,12 +58,12 @@ function ticksOf(pid: number): number {
   return user! + system!;
 }
 
-/** As above, and that of children that have ended and were waited for: 16 and 17. */
+/** The same, with the children that ended and that it waited for: 16 and 17. */
 function timesOf(pid: number): readonly number[] {
   return fieldsOf(pid).slice(11, 15).map(Number);
 }
 
-/** From the third on: the second, its name in brackets, may hold blanks. */
+/** The fields from the third on: the second, a name in brackets, may hold blanks. */
 function fieldsOf(pid: number): readonly string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');

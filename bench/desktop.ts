@@ -1,8 +1,8 @@
 /**
- * `npm run bench:desktop`: how long `svc desktop` takes from its start to a page that is painted
- * and signed in, in a window of Chromium, and how much memory its processes have when nothing
- * happens. `--times N`: so many starts after the first, which finds less in caches and is told
- * apart. Asserts nothing: the figures are of this machine.
+ * `npm run bench:desktop`: measures `svc desktop` in a window of Chromium. It reports the time from
+ * the start to a painted, signed-in page, and the memory of the idle processes. `--times N`: so
+ * many starts after the first one, which finds less in caches and has its own row. It asserts
+ * nothing: the figures belong to this machine.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ import { openServing, signedIn, type Serving } from '../test/desktop/serving.ts'
 import { subjectName } from './lab.ts';
 import { figure, median, table } from './stats.ts';
 
-/** After the last page, before memory is looked at. */
+/** From the last page to the measurement of memory. */
 const idleMs = 10_000;
 
 type Start = { readonly paintedMs: number; readonly signedInMs: number };
@@ -55,7 +55,7 @@ async function quit({ desktop }: Serving): Promise<void> {
   await desktop.ends();
 }
 
-/** What is shared by several counts once, in equal parts. Format: proc(5), smaps_rollup. */
+/** Counts shared memory once, in equal parts. Format: proc(5), smaps_rollup. */
 function memory({ desktop }: Serving): readonly (readonly string[])[] {
   const [shell, core] = [desktop.pidOf('shell'), desktop.pidOf('core')];
   const groups = Map.groupBy(desktop.processes(), ({ pid }) => {

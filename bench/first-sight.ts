@@ -1,9 +1,9 @@
 /**
- * How long a person waits for the first sight of a reply that grows: fifty conversations on
- * Telegram, each of them all the time at an answer that its model writes token by token. Measured
- * is the way from the token with the 40th character, as it leaves the model's server, to the first
- * call that shows a text, as it comes in at the platform's. Model, platform and this measurement
- * share one process; the platform refuses what is above its limits.
+ * Measures how long a person waits for the first text of a growing reply. Fifty conversations on
+ * Telegram wait all the time for answers that a model streams token by token. The time begins when
+ * the model's server sends the token with the 40th character. It ends when the first call that
+ * shows a text arrives at the platform. Model, platform and this measurement share one process; the
+ * platform refuses calls above its limits.
  */
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -17,15 +17,15 @@ const conversations = 50;
 const tokensPerSecond = 30;
 const tokens = 120;
 const warmTokens = 20;
-/** Four characters each, as tokens of English are. */
+/** Four characters, as an English token has. */
 const token = 'word ';
 const characters = 40;
 /** From the end of an answer to the next question. */
 const pauseMs = 1_500;
 
 /**
- * `together`: all begin in the same moment, and once; else one after the other, again and again, so
- * long. `drafts`: whether the platform has them, else messages grow by edits.
+ * `together`: all conversations begin at once, for one answer; otherwise they begin one after the
+ * other, and repeat for `ms`. `drafts`: the platform has drafts; otherwise svc edits messages.
  */
 export type Scene = { readonly ms: number; readonly together: boolean; readonly drafts: boolean };
 
@@ -40,7 +40,7 @@ type Answer = {
   readonly chat: Chat;
   readonly tokens: number;
   firstAt: number | null;
-  /** When there were as many characters as are shown at once. */
+  /** The time at which the answer had enough characters to show. */
   enoughAt: number | null;
   seenAt: number | null;
 };
@@ -58,14 +58,14 @@ export async function firstSights(lab: Lab, { ms, together, drafts }: Scene): Pr
   const env = { BENCH_TELEGRAM_TOKEN: telegram.token };
   const { pid } = await lab.boot([lab.program, 'serve', '--config', file], adminPort, env);
   await telegram.waitForCall('getUpdates');
-  // What is loaded and compiled with the first message is no part of it.
+  // Loading and compiling for the first message must not count.
   await stage.warm();
   await stage.run(ms, together);
   await lab.stop(pid);
   return { ...stage.sights(), refused: telegram.limits!.refused };
 }
 
-/** With storage: without it messages without an answer hold up those that come behind them. */
+/** With storage: without it, an unanswered message delays those behind it. */
 function configOf(
   telegramUrl: string,
   modelUrl: string,
@@ -84,12 +84,12 @@ function configOf(
   };
 }
 
-/** The people, and what each of them sees. */
+/** The people, and the texts that each of them sees. */
 class Stage {
   readonly #telegram: FakeTelegram;
   readonly #chats: readonly Chat[];
   #answers: Answer[] = [];
-  /** The answer that is being written in a chat. */
+  /** The answer that the model is writing for each chat. */
   readonly #current = new Map<number, Answer>();
   #stopsAt = 0;
 
@@ -117,7 +117,7 @@ class Stage {
     await this.#quiet();
   }
 
-  /** @returns the answer that a question with that number asks for */
+  /** @returns the answer to the question with that number */
   asked(number: number): Answer | undefined {
     return this.#answers[number];
   }
@@ -158,7 +158,7 @@ class Stage {
   }
 }
 
-/** Of Ollama's wire: what svc looks at before it asks, and answers that are streamed. */
+/** Speaks Ollama's wire: the probes of svc, and streamed answers. */
 async function serveModel(stage: Stage) {
   const server = createServer((request, response) => {
     if (request.url === '/api/chat') void write(stage, request, response);
@@ -194,7 +194,7 @@ async function write(
     said += content.length;
     const now = performance.now();
     if (written === 0) answer.firstAt = now;
-    // The space behind the last word is no character that anybody sees.
+    // Nobody sees the space behind the last word.
     if (said > characters) answer.enoughAt ??= now;
     const message = { role: 'assistant', content };
     const end = { done: isLast, ...(isLast && { done_reason: 'stop', eval_count: written }) };

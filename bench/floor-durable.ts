@@ -1,6 +1,6 @@
 /**
- * The smallest honest pipeline with storage: as floor-stateless.ts, and three commits a message,
- * grouped, on disk before what follows them, made by a worker. No memory and no recovery.
+ * The smallest honest pipeline with storage: floor-stateless.ts with three commits a message, each
+ * on disk before the next step. A worker makes them in groups. No memory and no recovery.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { isMainThread, parentPort, receiveMessageOnPort, Worker } from 'node:worker_threads';
@@ -39,7 +39,7 @@ function writeGroups(port: NonNullable<typeof parentPort>): void {
   });
 }
 
-/** What is posted in this tick, and who waits for the commit of each post. */
+/** The writes of this tick; each has a caller that waits for the commit. */
 let writes: Write[] = [];
 let waiting: (() => void)[] = [];
 const posted: (() => void)[][] = [];

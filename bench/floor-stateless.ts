@@ -1,7 +1,7 @@
 /**
- * The smallest honest pipeline without storage: a bearer check, JSON, the fields, 200; then one
- * model call, then the reply's POST. It keeps no order, retries nothing, bounds nothing but the
- * body, and stands here only to be compared with.
+ * The smallest honest pipeline without storage, as a base for comparison. It checks the bearer, the
+ * JSON and the fields, answers 200, calls the model once, and posts the reply. It keeps no order,
+ * retries nothing, and limits only the body.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -17,7 +17,6 @@ const agent = new Agent({ connections: 1024, pipelining: 1 });
 const headers = { 'content-type': 'application/json' };
 let count = 0;
 
-/** Serves the webhook; `take` answers the request once it has the message. */
 export function serve(take: Take): void {
   process.on('SIGTERM', () => process.exit());
   createServer((request, response) => {

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- --gate`: whether a message costs more CPU than it did when the figure in
- * `bench/budget.json` was kept. Compared are ratios to the floors, measured in pairs of short
- * rounds: what slows the machine slows both.
+ * `npm run bench -- --gate`: tells whether a message costs more CPU than the figure in
+ * `bench/budget.json`. It compares ratios to the floors, measured in pairs of short rounds, since a
+ * slow machine slows both servers.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -20,11 +20,11 @@ import { figure, median, table } from './stats.ts';
 export type Gate = {
   readonly file: string;
   readonly machine: string;
-  /** Measures longer, and writes what it found as what is kept for this machine. */
+  /** Measures longer, and stores the result as the budget of this kind of machine. */
   readonly keep: boolean;
 };
 
-/** What the file holds for each kind of machine: on another one the ratios are others. */
+/** An entry of the file for one kind of machine; other machines have other ratios. */
 type Kept = {
   readonly machine: string;
   readonly node: string;
@@ -35,19 +35,19 @@ type Found = { readonly figure: Figure; readonly svcUs: number; readonly floorUs
 
 type Launch = readonly Pair[];
 
-/** How often both servers are started, and for how long each start is measured. */
+/** The number of starts of both servers, and the length of each measurement. */
 type Size = { readonly launches: number; readonly ms: number };
 const judgedSize: Size = { launches: 4, ms: 2_500 };
 const keptSize: Size = { launches: 16, ms: 2_500 };
 
 const backends = ['stateless', 'durable'] as const satisfies readonly Backend[];
 
-/** As many in flight as in cases 1 and 2; conversations come again, to have a past. */
+/** As many in flight as in cases 1 and 2. Conversations repeat, so that they have a past. */
 const load = { shape: { inFlight: 64 }, conversations: 64, ms: 20_000, keepsLines: true };
 const round = { ...load, messages: 64 };
 const warming = { ...load, messages: 4_000 };
 
-/** Prints its verdict last. @returns whether svc is worse than what is kept */
+/** Prints its verdict last. @returns whether svc is worse than the stored figure */
 export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<boolean> {
   const all = readKept(file);
   const kept = all.find((one) => one.machine === machine);
@@ -92,7 +92,7 @@ async function measure(lab: Lab, backend: Backend, size: Size): Promise<Launch[]
     for (const server of [svc, floor]) await lab.round(server, warming);
     const pairs: Pair[] = [];
     for (const startedAt = performance.now(); performance.now() - startedAt < size.ms;) {
-      // In turns who is first, so that a machine that grows slower is no change.
+      // The servers alternate in going first, so that a slowing machine changes nothing.
       const isSvcFirst = pairs.length % 2 === 0;
       const first = await lab.round(isSvcFirst ? svc : floor, round);
       const second = await lab.round(isSvcFirst ? floor : svc, round);
@@ -119,7 +119,7 @@ function readKept(file: string): readonly Kept[] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly Kept[]) : [];
 }
 
-/** Digits beyond what was measured would only make two files differ. */
+/** Rounds to the measured digits: more would only make two files differ. */
 function writeKept(file: string, all: readonly Kept[]): void {
   const short = (_name: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(4)) : value;

@@ -1,4 +1,4 @@
-/** Databases that hold much, made by the ledger itself. */
+/** Makes large databases with the ledger itself. */
 import { randomFillSync } from 'node:crypto';
 import { createIdSource } from '../src/domain/ids.ts';
 import { steadyNow } from '../src/lib/clock.ts';
@@ -12,11 +12,11 @@ const words = 'words that a person might well say to it on some quiet day '.repe
 export type Kept = {
   readonly messages: number;
   readonly conversations: number;
-  /** Answered and delivered so many days ago; null: they wait. */
+  /** Days since they were answered and delivered; null: they wait. */
   readonly settledDaysAgo: number | null;
 };
 
-/** Makes a database at that path, and closes it in an orderly way. */
+/** Makes a database at that path, and closes it cleanly. */
 export async function keep(path: string, kept: Kept): Promise<void> {
   const { messages, conversations, settledDaysAgo } = kept;
   const now = (): number => Date.now() - (settledDaysAgo ?? 0) * 86_400_000;

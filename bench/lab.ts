@@ -1,4 +1,4 @@
-/** Starts and stops the processes of a run, and hands rounds to the load. */
+/** Starts and stops the processes of a run, and passes rounds to the load. */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -20,13 +20,13 @@ import type { Round } from './load.ts';
 import type { Measured } from './record.ts';
 
 export type Backend = 'stateless' | 'durable';
-/** `ms` is how long it took from its start to its listening. */
+/** `ms`: from the start of the process to its open port. */
 export type Server = { readonly port: number; readonly pid: number; readonly ms: number };
 export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
 
 /**
- * Of a service: the block that makes its brain an agent; a database, else it gets a new one; where
- * its pages are, for somebody who may sign in, else somewhere.
+ * Options of a service. `agent`: the block that makes its brain an agent. `database`: an existing
+ * one in place of a new one. `adminPort`: a fixed port for the pages, with sign-in.
  */
 export type Special = {
   readonly agent?: object;
@@ -37,15 +37,15 @@ export type Special = {
 const root = join(import.meta.dirname, '..');
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const token = 'a-token-for-the-bench-only';
-/** Of who signs in at a service that has pages. */
+/** Signs in at a service that has pages. */
 export const adminToken = 'a-token-for-the-pages-of-the-bench';
 
-/** What is measured: the build, or the sources. */
+/** Names the measured program: the build or the sources. */
 export function subjectName(): string {
   return isBuilt() ? 'svc from dist/' : 'svc from its sources: case 6 needs `npm run build` before';
 }
 
-/** Whether the service is run from a build, which it is while none of its sources is newer. */
+/** Whether the service runs from a build. It does while no source is newer. */
 export function isBuilt(): boolean {
   const changed = globSync('{src,apps}/**/*', { cwd: root }).map((file) =>
     changedAt(join(root, file)),
@@ -59,7 +59,7 @@ function changedAt(file: string): number {
 }
 
 /**
- * The build as an installation has it: in a checkout, every start first looks through the sources.
+ * Lays out the build like an installation: in a checkout, every start first reads the sources.
  * @returns its folder
  */
 function install(folder: string): string {
@@ -73,7 +73,7 @@ function install(folder: string): string {
 
 export class Lab {
   readonly folder: string;
-  /** What runs the service. */
+  /** The program that runs the service. */
   readonly program: string;
   readonly #children = new Set<ChildProcess>();
   #load!: ChildProcess;
@@ -91,7 +91,7 @@ export class Lab {
       : [];
   }
 
-  /** @param profile whether servers under test leave a CPU profile in the folder at their end */
+  /** @param profile servers under test write a CPU profile into the folder when they end */
   static async open(profile: boolean): Promise<Lab> {
     mkdirSync(join(root, '.tmp'), { recursive: true });
     const lab = new Lab(mkdtempSync(join(root, '.tmp/bench-')), profile);
@@ -135,7 +135,7 @@ export class Lab {
     return file;
   }
 
-  /** Spawns, and waits until the port is open; `ms` is how long that took. */
+  /** Starts a process and waits for its port; `ms` is the time until then. */
   async boot(
     argv: readonly string[],
     port: number,
@@ -155,7 +155,8 @@ export class Lab {
       if (child.exitCode !== null || late) {
         throw new Error(`${argv.join(' ')} does not listen:\n${readFileSync(log, 'utf8')}`);
       }
-      // A timer would wait for a whole millisecond, and no wait at all take a core from the start.
+      // A timer waits at least a millisecond, and a loop without a wait takes a core from the
+      // start.
       Atomics.wait(nothing, 0, 0, 0.4);
     }
     return { pid: child.pid!, ms: performance.now() - startedAt };
@@ -169,8 +170,8 @@ export class Lab {
   }
 
   /**
-   * Servers on one core, load and model on another, where `taskset` is there and two cores are: a
-   * process that shares a core or changes it costs more CPU, by chance.
+   * Puts the servers on one core, load and model on another, where there are `taskset` and two
+   * cores. A process that shares or changes its core costs more CPU, by chance.
    */
   keepApart(servers: readonly Server[]): void {
     const cores = coresAllowed();
@@ -180,19 +181,19 @@ export class Lab {
     for (const [pid, core] of apart) spawnSync('taskset', ['-acp', String(core), String(pid)]);
   }
 
-  /** How long the model takes from now on; `letGo` ends the calls that it never answers. */
+  /** Sets the delay of the model; `letGo` ends the calls that it never answers. */
   orderModel(order: { delayMs?: number; letGo?: boolean }): void {
     this.#model.send(order);
   }
 
-  /** Microseconds from each call that the model asked an agent for to the next request. */
+  /** Microseconds from each tool call of the model to the next request. */
   async agentGaps(): Promise<readonly number[]> {
     this.#model.send({ gaps: true });
     const [answer] = (await once(this.#model, 'message')) as [{ gapsUs: readonly number[] }];
     return answer.gapsUs;
   }
 
-  /** Asks it to stop, and after some seconds does not ask. */
+  /** Asks the process to stop, and kills it after some seconds. */
   async stop(pid: number): Promise<void> {
     const child = [...this.#children].find((other) => other.pid === pid);
     if (child === undefined) return;

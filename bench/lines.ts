@@ -1,11 +1,11 @@
-/** Keep-alive connections that carry requests, one at a time each, as many as are needed. */
+/** Keep-alive connections, as many as needed, with one request at a time on each. */
 import { connect } from 'node:net';
 import { frames } from './sockets.ts';
 
 export type Request = { readonly at: number; readonly bytes: string };
 
 export type LineEvents = {
-  /** A request is about to be written. */
+  /** Called just before the request is written. */
   sent(at: number): void;
   /** `status` is 0 when the connection broke first. */
   answered(at: number, status: number): void;
@@ -29,7 +29,7 @@ export class Lines {
     return this.#queue.length;
   }
 
-  /** Idle connections are kept for another who sends, and is told from now on. */
+  /** Gives the idle connections to another sender, whose events are called from now on. */
   handTo(events: LineEvents): void {
     this.#events = events;
   }

@@ -1,7 +1,7 @@
 /**
- * Load and receiver, one process: a message is done when its reply arrives here. Told what to do
- * by IPC, one round at a time, and answers with what it measured. Every round is bounded by time:
- * what has no reply some seconds after the last message was sent is lost.
+ * Load and receiver in one process: a message is done when its reply arrives here. It gets its
+ * rounds over IPC, one at a time, and returns the measurements. Time limits every round: a message
+ * without a reply some seconds after the last one was sent is lost.
  */
 import { cpuSecondsOf } from './cpu-time.ts';
 import { type LineEvents, Lines } from './lines.ts';
@@ -12,28 +12,28 @@ export type Round = {
   readonly port: number;
   readonly token: string;
   readonly pid: number;
-  /** A closed loop keeps so many in flight; an open one sends so many a second, whatever comes. */
+  /** A closed loop keeps a number in flight; an open one sends a number a second in any case. */
   readonly shape: { readonly inFlight: number } | { readonly perSecond: number };
-  /** Messages are sent, and replies counted, for so long. */
+  /** The duration of sending and counting. */
   readonly ms: number;
-  /** With it, at most so many messages are sent, and the round ends with the last reply. */
+  /** Sends at most this many messages, and ends the round with the last reply. */
   readonly messages?: number;
   readonly conversations: number;
-  /** Connections stay open for the next such round, so that opening them is no part of it. */
+  /** Keeps the connections open for the next such round, which then need not open them. */
   readonly keepsLines?: boolean;
   /** The model never answers these; the round ends when each has its 200. */
   readonly hang?: boolean;
 };
 
 const patienceMs = 8_000;
-/** The last reply is not the server's last work, and the kernel counts a thread when it pauses. */
+/** The server still works after its last reply, and the kernel counts a thread when it pauses. */
 const settlesMs = 4;
 const said = ` ${'words that a person might well say to it on some quiet day '.repeat(3)}`;
-/** With a body, as nearly all receivers answer. */
+/** Has a body, as the answers of nearly all receivers. */
 const taken =
   'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{"ok":true}';
 
-/** By port, and only those that wait for nothing: it would be taken for the next round's. */
+/** Idle connections by port. One that waits for an answer would disturb the next round. */
 const kept = new Map<number, Lines>();
 let nextNumber = 1;
 let roundCount = 0;

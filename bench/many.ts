@@ -1,7 +1,7 @@
 /**
- * What it costs that several instances of svc work on one database of PostgreSQL. traffic: messages
- * a second and CPU at 1, 2, 4 and 8 instances; idle: a message, a beat and a death beside ever more
- * conversations that rest. Arguments: which of these; left out: both. `--quick`: small and short.
+ * Measures several instances of svc on one PostgreSQL database. `traffic`: messages a second and
+ * CPU at 1, 2, 4 and 8 instances. `idle`: a message, a heartbeat and a dead instance beside ever
+ * more resting conversations. Arguments: which of these; default both. `--quick`: small and short.
  */
 import { cpus, loadavg } from 'node:os';
 import { connect } from '../src/ledger/postgres/server/connect.ts';

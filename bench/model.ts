@@ -1,10 +1,10 @@
 /**
- * A model of its own process that speaks the Ollama wire and costs little. It answers after a
- * delay, or never when the message says so, and puts into its answer when it was asked and when
- * it answered. Told of by IPC: `{ delayMs }`; it tells its port.
+ * A cheap model in its own process that speaks the Ollama wire. It answers after a delay, or never
+ * when the message says so. Its answer contains the times of the question and of the answer. It
+ * reports its port over IPC and accepts `{ delayMs }`.
  *
- * A request that offers tools is an agent's: it gets calls of `echo` at once, and an answer after
- * so many. How long after each call the next request came is told for `{ gaps: true }`.
+ * A request that offers tools is an agent's: it gets several calls of `echo` at once, then an
+ * answer. `{ gaps: true }` returns the time from each call to the next request.
  */
 import type { Socket } from 'node:net';
 import { digits, hash, listen, markDigits, nowUs, readDigits, timeDigits } from './sockets.ts';
@@ -34,7 +34,7 @@ function answer(socket: Socket, number: number, askedUs: number): void {
   socket.write(`${head}${length}\r\n\r\n${text}`, 'latin1');
 }
 
-/** @returns whether it was answered by a call */
+/** @returns whether it answered with a call */
 function callTool(socket: Socket, bytes: Buffer, mark: number, askedUs: number): boolean {
   const number = readDigits(bytes, mark + 1, markDigits);
   const calledUs = calledAtUs.get(number);
@@ -55,7 +55,7 @@ function callTool(socket: Socket, bytes: Buffer, mark: number, askedUs: number):
 
 const port = await listen((socket, bytes, _start, body, end) => {
   const askedUs = nowUs();
-  // The newest line of the conversation is the last: so is its mark.
+  // The mark is in the last line, the newest of the conversation.
   const mark = body === end ? -1 : bytes.lastIndexOf(hash, end - 1);
   if (mark < body) {
     socket.write(`${head}${tags.length}\r\n\r\n${tags}`);

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:pages`: what the live view costs a browser: the first paint and what is sent for
- * it, then the heap and the longest task of each minute while 200 messages a second come and are
- * answered. `--minutes N` (10), `--rate N` (200). Asserts nothing: the figures are of this machine,
- * on which service, load, model and browser share the cores.
+ * `npm run bench:pages`: measures what the live view costs a browser. First the first paint and the
+ * bytes sent for it; then, with 200 messages a second, the heap and the longest task of each
+ * minute. `--minutes N` (10), `--rate N` (200). It asserts nothing: service, load, model and
+ * browser share this machine's cores.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ import { figure, table } from './stats.ts';
 
 const program = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';
 const minuteMs = 60_000;
-/** Of messages, before the pages are opened. */
+/** The duration of the messages before the pages open. */
 const beforeMs = 5_000;
 const { values } = parseArgs({
   options: {
@@ -24,13 +24,13 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const perSecond = Number(values.rate);
 
-/** What shows that a view is there. */
+/** The element that shows that a view is there. */
 const views = [
   { name: 'overview', address: '/ui', shown: /^Nothing needs you/ },
   { name: 'messages', address: '/ui?view=messages', shown: /^\d+ messages/ },
   { name: 'messages, signed in', address: '/ui?view=messages', shown: /^\d+ messages/ },
 ] as const;
-/** Who is signed in is told of each row who sent it, and where. */
+/** A signed-in person sees the sender and place of each row. */
 const signedIn = views[2].name;
 
 await using lab = await Lab.open(false);
@@ -45,10 +45,10 @@ console.log(`Node ${process.versions.node}, ${availableParallelism()} cores, ${s
 
 const throughput = (ms: number) =>
   lab.round(server, { shape: { perSecond }, ms, conversations: 1_000 });
-// So that there is something to show.
+// Gives the pages content.
 await throughput(beforeMs);
 
-// The first one starts processes of the browser; it is told apart.
+// The first one starts processes of the browser, and has its own row.
 const opens: (readonly string[])[] = [];
 const opening = ['opened', 'first paint, ms', 'shown, ms', 'sent, kB', 'longest task, ms'];
 const row = (name: string, { paintedMs, shownMs, kB, longestMs }: Opened): readonly string[] => {

@@ -1,9 +1,9 @@
 /**
- * What a message costs the ledger by stage, on PostgreSQL and on SQLite: accepted with a key,
- * claimed, answered with one reply and a turn, delivered. No HTTP and no model. The server's time
- * is what `pg_stat_statements` says of planning and executing, and of its processes' CPU; svc's is
- * the CPU of this process, the client's work in it. Arguments: how many messages, how many of them
- * at once.
+ * Measures the ledger's cost of a message by stage, on PostgreSQL and on SQLite. The stages:
+ * accepted with a key, claimed, answered with one reply and a turn, delivered. No HTTP and no
+ * model. The server's time is planning and executing in `pg_stat_statements`, and the CPU of its
+ * processes. The time of svc is the CPU of this process, including the client. Arguments: the
+ * number of messages, and how many of them at once.
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const text = 'What was said is some eighty characters long, as most of what peop
 let said = 0;
 let replies = 0;
 
-/** By a word that no other stage's statements have. */
+/** Each pattern matches a word that no other stage's statements have. */
 const stages: readonly (readonly [stage: string, holds: RegExp])[] = [
   ['keys', /INTO svc\.dedupe/],
   ['lanes', /INTO svc\.lane/],
@@ -86,8 +86,8 @@ function opened(one: Ledger | { readonly message: string }): Ledger {
 }
 
 /**
- * @param begin is called once everything is warm
- * @param serverSeconds the CPU that the server has had
+ * @param begin called once everything is warm
+ * @param serverSeconds returns the server's CPU so far
  */
 async function measure(
   of: Ledger,

@@ -1,10 +1,10 @@
-/** Where the time of a profiled process went, by function and file. */
+/** Sums a CPU profile by function and file. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { figure, table } from './stats.ts';
 
-/** What of a `.cpuprofile` is read (Chrome DevTools Protocol, Profiler.Profile). */
+/** The fields read from a `.cpuprofile` (Chrome DevTools Protocol, Profiler.Profile). */
 export type Profile = {
   readonly nodes: readonly {
     readonly id: number;
@@ -19,7 +19,7 @@ export type SelfTime = { readonly name: string; readonly ms: number; readonly sh
 
 const waiting = '(idle) ';
 
-/** The functions with the most time of their own, over all profiles, idle time left out. */
+/** The functions with the largest self time over all profiles, without idle time. */
 export function selfTimes(profiles: readonly Profile[], most: number): readonly SelfTime[] {
   const times = new Map<string, number>();
   let whole = 0;
@@ -43,7 +43,7 @@ function nameOf(frame: { functionName: string; url: string }): string {
   return `${frame.functionName || '(anonymous)'} ${file}`;
 }
 
-/** @returns a table of the profiles that a folder holds; empty when there is none */
+/** @returns a table of the profiles in a folder; empty without profiles */
 export function profileOf(folder: string, most: number): string {
   const files = readdirSync(folder).filter((file) => file.endsWith('.cpuprofile'));
   if (files.length === 0) return '';

@@ -1,9 +1,9 @@
 /**
- * `node scripts/node.js bench/prove-gate.ts`: whether the gate can be believed. It keeps what a
- * copy of this build costs, makes another copy that costs a tenth more, and runs the gate over both
- * by turns: it ought never to find the first one worse, and the second one nearly always. Takes
- * about half an hour on a quiet machine. `--times N`: so many runs of each, of 10;
- * `--under CMD`: what every run is put under, such as `flock FILE`.
+ * `node scripts/node.js bench/prove-gate.ts`: tests the gate itself. It stores the cost of a copy
+ * of this build, and makes another copy that costs a tenth more. Then it runs the gate over both in
+ * turns. The gate should never find the first one worse, and nearly always the second. Takes about
+ * half an hour on a quiet machine. `--times N`: runs of each (10); `--under CMD`: a command that
+ * runs each of them, such as `flock FILE`.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -28,7 +28,7 @@ const plain = copyTo('plain');
 const planted = copyTo('planted');
 const program = readFileSync(join(plain, 'dist/main.js'), 'utf8');
 
-/** Enough to be measured well. */
+/** Enough for a good measurement. */
 const trialTurns = 2_500;
 const budget = join(scratch.path, 'budget.json');
 const before = keep(plain, budget);
@@ -50,7 +50,7 @@ for (let at = 1; at <= times; at++) {
 }
 console.log(`unchanged: ${found.plain} of ${times} found worse; planted: ${found.planted}`);
 
-/** Without the sources, so that the build is run, whatever is newer. */
+/** Copies the build without the sources, so that it runs even when they are newer. */
 function copyTo(name: string): string {
   const folder = join(scratch.path, name);
   for (const part of ['bench', 'bin', 'dist', 'scripts', 'package.json']) {
@@ -61,7 +61,7 @@ function copyTo(name: string): string {
   return folder;
 }
 
-/** Work at every JSON text that is read: every message has some, on any way through svc. */
+/** Adds work to every JSON.parse: every message needs some on its way through svc. */
 function plant(count: number): void {
   const work = `let planted = 1;
     const parse = JSON.parse;
@@ -78,7 +78,7 @@ function keep(folder: string, file: string): { stateless: number; durable: numbe
   return { stateless: kept.stateless.ratio, durable: kept.durable.ratio };
 }
 
-/** `said` is the last line of its output. */
+/** `said`: the last line of its output. */
 function gate(folder: string, options: readonly string[]) {
   const command = [process.execPath, join(folder, 'bench/run.ts'), '--gate', ...options];
   const [first, ...rest] = [...values.under.split(' ').filter(Boolean), ...command];

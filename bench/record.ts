@@ -1,4 +1,4 @@
-/** What one round saw of every message, by its place in the round, and the figures of it. */
+/** Records the times of every message of a round, and computes the figures of the round. */
 import { median, percentile } from './stats.ts';
 
 export type Measured = {
@@ -8,12 +8,12 @@ export type Measured = {
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
-  /** From the 200 to the model's being asked. */
+  /** From the 200 to the model's request. */
   readonly addedP50Ms: number;
   readonly addedP99Ms: number;
-  /** CPU of the server's process, all its threads, for each reply. */
+  /** The CPU of the server's process, with all threads, for each reply. */
   readonly cpuUs: number;
-  /** 503s; other answers and broken connections; 200s without a reply; replies too many. */
+  /** 503s; other answers and broken connections; 200s without a reply; surplus replies. */
   readonly refused: number;
   readonly failed: number;
   readonly lost: number;
@@ -55,7 +55,7 @@ export class Record {
     return true;
   }
 
-  /** Replies after `endUs` are no throughput, but their times count. */
+  /** Replies after `endUs` add to the times but not to the throughput. */
   measured(startUs: number, endUs: number, cpuSeconds: number): Measured {
     const wholeMs: number[] = [];
     const addedMs: number[] = [];
@@ -64,7 +64,7 @@ export class Record {
       if (repliedUs === undefined) continue;
       if (repliedUs <= endUs) replies++;
       wholeMs.push((repliedUs - this.#sentUs[at]!) / 1e3);
-      // The model may be asked before the 200 has been read here: nothing was added then.
+      // The model's request may come before this process reads the 200: then svc added nothing.
       addedMs.push(Math.max(0, this.#askedUs[at]! - (this.#acceptedUs[at] ?? repliedUs)) / 1e3);
     }
     return {
@@ -99,7 +99,7 @@ const names = [
   'repeated',
 ] as const satisfies readonly (keyof Measured)[];
 
-/** Each figure by the same rule. */
+/** Computes each figure with the same function. */
 function figures(of: (name: keyof Measured) => number): Measured {
   return Object.fromEntries(names.map((name) => [name, of(name)])) as Measured;
 }

@@ -1,12 +1,12 @@
 /**
- * `npm run bench`: how fast svc is on this machine, as ratios to floors measured in the same run.
- * Options: `--quick` (about two minutes), `--case N` (only that one; may be repeated), `--profile`
- * (where the CPU time of the servers under test went; the ratios are then worth nothing). Ends
- * with 0 unless something failed to run.
+ * `npm run bench`: measures the speed of svc on this machine, as ratios to floors of the same run.
+ * Options: `--quick` (about two minutes), `--case N` (only that one; repeatable), `--profile` (CPU
+ * time of the servers by function; the ratios are then meaningless). Ends with 0 unless something
+ * failed to run.
  *
- * `--gate` (half a minute) ends with 1 when a message costs more CPU than what is kept for this
- * kind of machine in `bench/budget.json`, or in the file that `--budget` names; `--gate --keep`
- * (over a minute) keeps what it costs now.
+ * `--gate` (half a minute) ends with 1 when a message costs more CPU than the stored figure for
+ * this kind of machine. That figure is in `bench/budget.json`, or in the file of `--budget`.
+ * `--gate --keep` (over a minute) stores the present cost.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
@@ -65,7 +65,7 @@ function machine(): string {
   return `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'})`;
 }
 
-/** On a disk that answers at once nothing is durable, and the durable figures say nothing. */
+/** A disk that answers at once makes nothing durable, and the durable figures meaningless. */
 function fsyncMs(): number {
   const file = openSync(join(lab.folder, 'fsync'), 'w');
   const times = Array.from({ length: 50 }, () => {

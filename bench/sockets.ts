@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 on bare sockets, as little of it as load, receiver and model need, so that what stands
- * round the service under test costs little of the machine that it is measured on.
+ * HTTP/1.1 on bare sockets, only as much as load, receiver and model need. So they take little from
+ * the machine that runs the service under test.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
@@ -10,7 +10,7 @@ export type Part = (bytes: Buffer, start: number, body: number, end: number) => 
 const headEnd = Buffer.from('\r\n\r\n');
 const lastChunk = Buffer.from('\r\n0\r\n\r\n');
 
-/** @returns a function that takes what a socket reads and hands on every whole HTTP message */
+/** @returns a function that takes the chunks of a socket and passes on every whole HTTP message */
 export function frames(each: Part): (chunk: Buffer) => void {
   let rest: Buffer | null = null;
   return (chunk) => {
@@ -27,7 +27,7 @@ export function frames(each: Part): (chunk: Buffer) => void {
   };
 }
 
-/** One past the message whose head ends at `head`; -1 while that is not known. */
+/** One past the message whose head ends at `head`; -1 while that is unknown. */
 function endOf(bytes: Buffer, start: number, head: number): number {
   const text = bytes.toString('latin1', start, head);
   const length = /\r\ncontent-length: *(\d+)/i.exec(text);
@@ -61,8 +61,8 @@ export function nowUs(): number {
 }
 
 /**
- * The mark that a message's text begins with, and that the model's answer gives back: `#`, the
- * message's number, how the model is to take it, and two times that the model fills in.
+ * The mark at the beginning of a message's text, which the model's answer repeats: `#`, the
+ * message's number, an instruction to the model, and two times that the model fills in.
  */
 export const markDigits = 10;
 export const timeDigits = 16;

@@ -1,7 +1,7 @@
 /**
- * A thousand messages wait at Telegram, and svc is there at once for all of them: how long until
- * the last answer is sent, and how late the event loop was meanwhile. The model answers in 0 ms;
- * Telegram, the model and this measurement share one process.
+ * Measures a start with a thousand messages waiting at Telegram: the time until the last answer is
+ * sent, and the delay of the event loop meanwhile. The model answers in 0 ms; Telegram, the model
+ * and this measurement share one process.
  */
 import { startFakeOllama } from '../test/fake/ollama.ts';
 import { startFakeTelegram } from '../test/fake/telegram.ts';

@@ -1,6 +1,6 @@
 /*
- * Which Node runs svc: this one when it is new enough, else the one that npm installed beside svc.
- * Written in the JavaScript that Node 12 can read.
+ * Chooses the Node that runs svc: this one if it is new enough, otherwise the one that npm
+ * installed beside svc. Written in JavaScript that Node 12 can read.
  */
 import { existsSync } from 'fs';
 import { createRequire } from 'module';
@@ -20,7 +20,6 @@ const packages = {
 const packageName = packages[`${process.platform}-${process.arch}`];
 const [major, minor] = process.versions.node.split('.').map(Number);
 
-/** Whether the Node that runs this is new enough. */
 export function isNewEnough() {
   return major >= nodeMajorMin;
 }
@@ -41,7 +40,7 @@ export function isInstalled() {
   return existsSync(join(root, 'node_modules', '.package-lock.json'));
 }
 
-/** What to do in a checkout that lacks packages, or a Node that is new enough. */
+/** Advice for a checkout that lacks packages, or a Node that is new enough. */
 export function checkoutAdvice() {
   const needed = nodeNeeded();
   const old = (version) => `svc needs Node ${version} or newer; this is ${process.version}. `;
@@ -54,8 +53,8 @@ export function checkoutAdvice() {
 }
 
 /**
- * The oldest Node that is enough for this checkout; null: this one is. npm needs what `engines` in
- * package.json says. svc needs more, which an install brings along for most platforms.
+ * The oldest Node for this checkout; null: this one suffices. npm needs the version of `engines` in
+ * package.json. svc needs a newer one, which an install brings along on most platforms.
  */
 function nodeNeeded() {
   if (packageName === undefined) return isNewEnough() ? null : nodeMajorMin;

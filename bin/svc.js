@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /*
- * The launcher. It runs the program in this process when this Node is new enough, else it runs
- * itself again under the Node that came with the package. Written in the JavaScript that Node 12
- * can read, so that an old Node gets a sentence and not a syntax error.
+ * The launcher. It runs the program in this process if this Node is new enough. Otherwise it runs
+ * itself again under the Node that came with the package. Written in JavaScript that Node 12 can
+ * read, so that an old Node prints a sentence, not a syntax error.
  */
 import { closeSync, existsSync, mkdirSync, readdirSync, statSync } from 'fs';
 import * as nodeModule from 'module';
@@ -19,8 +19,8 @@ import {
 } from './bundled-node.js';
 
 /*
- * Else Node opens a debugger at this signal, by which every program of the same user could read
- * the secrets.
+ * By default this signal makes Node open a debugger, from which every program of the same user
+ * could read the secrets.
  */
 process.on('SIGUSR1', () => {});
 
@@ -32,14 +32,14 @@ const entry = join(root, 'src', 'main.ts');
 // A published package has no sources.
 const isCheckout = existsSync(entry);
 
-// What is built needs no packages to start.
+// A built program needs no packages to start.
 if (isCheckout && !existsSync(built) && !isInstalled()) {
   refuse(checkoutAdvice());
 } else if (isNewEnough()) {
   run();
 } else {
   const node = bundledNode();
-  // Few need it, and it takes 2 ms of every start.
+  // Few starts need this module, and it takes 2 ms.
   if (node !== null) void import('child_process').then(({ spawn }) => relaunch(node, spawn));
   else refuse(isCheckout ? checkoutAdvice() : packageAdvice());
 }
@@ -71,8 +71,8 @@ function run() {
 }
 
 /**
- * The published program is in dist/. A checkout runs its sources as they are, unless dist/ was
- * built from them: an edit or a pull after the build is never hidden by it.
+ * A published package runs dist/. A checkout runs its sources, unless dist/ was built from them, so
+ * the build never hides a later edit or pull.
  */
 function mainModule() {
   if (process.env.SVC_FROM_SOURCES === '1' || !existsSync(built)) return entry;
@@ -82,7 +82,7 @@ function mainModule() {
   return stale ? entry : built;
 }
 
-/** Whether a file below was written, or a folder gained or lost one, after that time. */
+/** Whether, after that time, a file below was written, or a folder gained or lost one. */
 function changedSince(path, timeMs) {
   const facts = statSync(path, { throwIfNoEntry: false });
   if (facts === undefined) return false;
@@ -92,8 +92,8 @@ function changedSince(path, timeMs) {
 }
 
 /**
- * The next start finds its code compiled. Node writes the cache when it ends, but not when a
- * signal ends it, so it is written soon after the start as well.
+ * Gives the next start compiled code. Node writes the cache when it ends, but not when a signal
+ * ends it. So this function also writes it soon after the start.
  */
 function keepCompiledCode() {
   if (process.env.NODE_COMPILE_CACHE === undefined) {
@@ -116,19 +116,18 @@ function cacheFolder() {
 }
 
 /**
- * A signal may come to this process alone (kill, a container's stop) or to the child as well (a
- * terminal's Ctrl-C, a service manager). So it is passed on as a message, and the child counts
- * what came both ways as one. The same channel, when it breaks, tells the child that this process
- * is gone.
+ * A signal may reach this process alone (kill, a container's stop) or the child as well (a
+ * terminal's Ctrl-C, a service manager). So the launcher also passes it on as a message, and the
+ * child counts both as one. When the channel breaks, the child knows that this process is gone.
  */
 function relaunch(node, spawn) {
-  // Until the program listens to the signal itself, no debugger is there to open.
+  // Prevents a debugger until the program listens to the signal itself.
   const args = ['--disable-sigusr1', self].concat(process.argv.slice(2));
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   const pass = (signal) => {
     if (child.connected) child.send({ signal }, () => {});
   };
-  // Before the program begins: it may be up before this process goes on.
+  // Registered first, since the program may be up before this process continues.
   for (const signal of signals) process.on(signal, pass);
   const child = spawn(node, args, {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -142,7 +141,7 @@ function relaunch(node, spawn) {
   child.on('exit', (code, signal) => {
     letGo(terminals);
     if (signal === null) {
-      // At once, with the listeners above: a signal that comes late was for the program.
+      // Exits at once, with the listeners above: a late signal was for the program.
       process.exit(code);
     } else {
       process.removeListener(signal, pass);
@@ -152,8 +151,8 @@ function relaunch(node, spawn) {
 }
 
 /**
- * At its end a Node before 24 gives each terminal its settings back, and aborts where one has been
- * closed from the other side. What is not open here any more is left alone.
+ * At its end, a Node before 24 restores the settings of each terminal, and aborts where the other
+ * side has closed one. So this function closes all that are no longer terminals.
  */
 function letGo(terminals) {
   for (const fd of terminals.filter((one) => !isatty(one))) closeSync(fd);

@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of docs/images/ of the application anew: `svc desktop` on a desktop of its
- * own, each page as its window shows it.
+ * Makes the pictures of the application in docs/images/ again. It runs `svc desktop` on its own
+ * desktop and photographs each page in its window.
  */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -46,7 +46,7 @@ async function closing(): Promise<void> {
   await signedIn(page, world);
   await page.getByRole('link', { name: 'This application' }).press('Enter');
   await titled(page, 'svc is running');
-  // What the window leads to when it is closed.
+  // The page that a closed window leads to.
   await page.goto(new URL('close', page.url()).href);
   await take(page, 'desktop-closing');
 }

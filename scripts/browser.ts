@@ -1,6 +1,6 @@
 /**
- * `npm run browser`: the tests of the pages, in one process and one Chromium, a few files at a
- * time; or those that are named after `--`, by a part of their path.
+ * `npm run browser`: runs the tests of the pages in one process and one Chromium, a few files at a
+ * time. Arguments after `--` select the files whose path contains one of them.
  */
 import { globSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
@@ -15,7 +15,7 @@ const all = globSync('test/browser/*.browser.ts', { cwd: root }).sort();
 const files = named.length === 0 ? all : all.filter((one) => named.some((it) => one.includes(it)));
 if (files.length === 0) throw new Error(`no test of a page is called ${named.join(' or ')}`);
 
-/** Begun late, one of these would be alone at the end. */
+/** These begin first: a long file that begins late runs alone at the end. */
 const longest = ['live-view', 'outages', 'dead-letters', 'links'];
 const rank = (file: string): number => {
   const at = longest.indexOf(basename(file, '.browser.ts'));
@@ -23,12 +23,12 @@ const rank = (file: string): number => {
 };
 files.sort((one, other) => rank(one) - rank(other));
 
-/** A page waits for its service, and a service for its page: two processors have work for four. */
+/** Page and service wait for each other, so two processors have work for four files. */
 const filesAtOnce = 4;
 
 enableCompileCache(join(root, 'node_modules', '.cache', 'compiled'));
 
-// Loaded here, so that it closes Chromium after all files, and not after the first that loads it.
+// Loaded here, so that its hook closes Chromium after all files, not after the first that loads it.
 const { underWay } = await import('../test/browser/browser.ts');
 
 const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ void suite('the pages', { concurrency: filesAtOnce }, async () => {
   for (const file of files) await load(file);
 });
 
-/** The tests of a file run later, one at a time. Files are loaded one after the other. */
+/** Loads a file. Files load one after the other; the tests of a file run later, one at a time. */
 async function load(file: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   void suite(file, { concurrency: 1 }, async () => {

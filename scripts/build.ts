@@ -1,8 +1,8 @@
 /**
- * Bundles the program into dist/, which is what is published and what starts fastest: main.js,
- * a few chunks for all that a service loads before it listens, one for each part that loads when
- * it is needed, and each thread in a file of its own. The schemas' steps stand in what uses
- * them. Nothing is minified, so that a stack trace can be read; comments are for the sources.
+ * Bundles the program into dist/, the published form, which also starts fastest. main.js and a few
+ * chunks hold all that a service loads before it listens. Each part loaded later is a chunk, and
+ * each thread a file. The bundle contains the steps of each schema. The build minifies nothing, so
+ * that stack traces stay readable, and drops the comments.
  */
 import { globSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,12 +16,12 @@ import type { SqlStep } from '../src/lib/sql-steps.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
-/** Takes the place of the other one when it is whole: svc may run from that meanwhile. */
+/** Replaces dist/ only when the build is complete, since svc may run from dist/ meanwhile. */
 const making = beginFolder(dist);
 const started = performance.now();
 const intake = new Intake(root);
 
-/** Puts the steps that `steps.ts` of a form reads from its folder in its place. */
+/** Replaces each backend's `steps.ts`, which reads a folder, with the steps that it reads. */
 const steps: Plugin = {
   name: 'steps',
   async load(id) {
@@ -69,12 +69,12 @@ const seconds = ((performance.now() - started) / 1000).toFixed(1);
 console.log(`dist: ${files.length} files, ${Math.round(bytes / 1024)} kB, built in ${seconds} s`);
 
 async function bundleProgram(): Promise<void> {
-  /** Known once the bundler has seen every module. */
+  /** Null until the bundler has seen every module. */
   let chunks: Chunks | null = null;
   await using bundle = await rolldown({
     ...shared,
     input: { main: join(root, 'src', 'main.ts') },
-    // Chunks may import from main.js what it has of its own.
+    // Lets chunks import from main.js the modules that it holds.
     preserveEntrySignatures: 'allow-extension',
     plugins: [
       steps,
@@ -95,7 +95,7 @@ async function bundleProgram(): Promise<void> {
   await bundle.write({ ...written, codeSplitting });
 }
 
-/** In one file: it shares nothing with the program, and would load more than it needs. */
+/** Bundles a thread into one file: the program's chunks hold more than it needs. */
 async function bundleThread(name: string): Promise<void> {
   const input = { [basename(name)]: join(root, 'src', `${name}.ts`) };
   await using bundle = await rolldown({ ...shared, input });
@@ -103,8 +103,8 @@ async function bundleThread(name: string): Promise<void> {
 }
 
 /**
- * One character beyond Latin-1 makes V8 keep a whole file in two bytes a character: a megabyte of
- * an idle service. Written as an escape, it means the same but in a raw template.
+ * Escapes characters beyond Latin-1. A single one makes V8 keep the file with two bytes a
+ * character, a megabyte of an idle service. The escape means the same except in a raw template.
  */
 function narrowed(code: string, { name }: { readonly name: string }): string | null {
   if (!chunkNames.some((other) => other === name)) return null;

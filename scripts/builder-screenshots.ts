@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of docs/images that show the builder, in Chromium, of a program that runs for
- * it. `npm run pages` first.
+ * Takes the pictures of the builder in docs/images, in Chromium, from a program that it runs. Run
+ * `npm run pages` first.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

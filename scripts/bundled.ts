@@ -1,24 +1,24 @@
 /**
- * Which packages stand in what a bundler made, so that a release can tell of them: their licences
- * come along with it, and its bill of materials names them.
+ * Lists the packages that a bundler built into its output. A release needs the list for their
+ * licences and for its bill of materials.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** A package as it lies in `node_modules` while svc is built. */
+/** A package in the `node_modules` that svc is built from. */
 export type Bundled = {
   readonly name: string;
   readonly version: string;
-  /** An SPDX expression, as its package.json has it. */
+  /** The SPDX expression of its package.json. */
   readonly license: string;
-  /** From the root of the project. */
+  /** Relative to the root of the project. */
   readonly folder: string;
 };
 
-/** The name of the list, in the folder of what was built. */
+/** The name of the list, in the output folder of the build. */
 export const bundledList = 'bundled.json';
 
-/** What a build has taken in, over as many bundles as it writes. */
+/** Collects the packages that a build includes, over all its bundles. */
 export class Intake {
   readonly #root: string;
   readonly #folders = new Set<string>();
@@ -28,7 +28,7 @@ export class Intake {
     this.#root = root;
   }
 
-  /** A plugin of Rolldown and of Vite, which sees every module that was written. */
+  /** A plugin of Rolldown and of Vite that sees every module of the output. */
   readonly plugin = {
     name: 'bundled',
     generateBundle: (_: unknown, bundle: Readonly<Record<string, object>>): void => {
@@ -39,12 +39,12 @@ export class Intake {
     },
   };
 
-  /** One that leaves no module behind, such as a style. @param name of the package */
+  /** Adds a package that leaves no module in the output, such as a style. */
   add(name: string): void {
     this.#folders.add(join('node_modules', name));
   }
 
-  /** Writes the list of them into that folder. Fails where a package says no licence. */
+  /** Writes the list into that folder. Fails where a package names no licence. */
   write(folder: string): void {
     const list = [...this.#folders].sort().map((one) => this.#look(one));
     writeFileSync(join(folder, bundledList), `${JSON.stringify(list, null, 2)}\n`);
@@ -77,8 +77,8 @@ export function bundledIn(folders: readonly string[]): readonly Bundled[] {
 }
 
 /**
- * @returns the text of its licence, with its notices; where no file has one, what its README says
- * under that heading, or the name alone
+ * @returns the text of its licence with its notices; without a licence file, the licence section of
+ *   its README, or the name of the licence alone
  */
 export function licenceText(root: string, { folder, license }: Bundled): string {
   const from = join(root, folder);

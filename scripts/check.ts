@@ -1,6 +1,6 @@
 /**
- * `npm run check`: types, lint, unused code and format. Says what each came to, with its output
- * where it found something. Ends with 1 when one of them did.
+ * `npm run check`: types, lint, unused code and format. Prints the result of each check, with its
+ * output where it failed. Ends with 1 when one failed.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ for (const name of ['types', 'lint', 'unused', 'format:check']) {
   process.exitCode = 1;
 }
 
-/** Runs a script of package.json without npm, which takes as long to start as some scripts run. */
+/** Runs a script of package.json without npm, whose own start takes as long as some scripts. */
 function run(command: string): Promise<{ readonly isFine: boolean; readonly output: string }> {
   const { promise, resolve } = Promise.withResolvers<{ isFine: boolean; output: string }>();
   const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];

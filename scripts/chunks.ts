@@ -1,17 +1,17 @@
 /**
- * Which modules the build puts into one file. Each file that a start loads costs it a third of a
- * millisecond, so all that a service loads before it listens stands in few. What only a service
- * needs is loaded by no command that is asked beside one.
+ * Decides which modules the build puts into one file. Each file costs a start a third of a
+ * millisecond, so a few files hold all that a service loads before it listens. No client command
+ * loads the modules that only a service needs.
  */
 import { join } from 'node:path';
 
-/** What the bundler knows of a module; `null` of one that it has not. */
+/** The bundler's facts of a module; `null` for a module that it does not have. */
 type Look = (id: string) => {
   readonly importedIds: readonly string[];
   readonly dynamicallyImportedIds: readonly string[];
 } | null;
 
-/** A module that several have stands in the first of them. */
+/** A module that belongs to several chunks goes into the first of them. */
 export const chunkNames = ['main', 'thread', 'base', 'records', 'service', 'storage'] as const;
 
 export type Chunks = Readonly<Record<(typeof chunkNames)[number], ReadonlySet<string>>>;
@@ -27,9 +27,9 @@ const service = [
   'ledger/memory/story-ring.ts',
 ];
 const storage = ['ledger/sqlite/sqlite.ts', 'ledger/sqlite/read/thread-reader.ts'];
-/** The command that is asked most often beside a service. */
+/** The command that people run most often beside a running service. */
 const quickest = ['cli/talk/send.ts'];
-/** What of a command's loading runs a service, or much of one, in its own process. */
+/** Modules of commands that run a service, or much of one, in their own process. */
 const heavy = new Set([
   'cli/chat.ts',
   'cli/demo/demo.ts',
@@ -44,7 +44,7 @@ const heavy = new Set([
 
 /**
  * @param sources the folder of the sources, absolute
- * @returns their modules, by path; one that is in none stands where the bundler puts it
+ * @returns the modules of each chunk, by path; the bundler places the modules of no chunk
  */
 export function chunksOf(look: Look, sources: string): Chunks {
   const pathOf = (file: string): string => join(sources, file);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes a Debian 13 with WebKitGTK and systemd in a folder: the webview needs a newer C library than
-# some systems have, and the package for Debian is tried where nothing else is. Without an argument,
-# in .tmp/debian-13. Needs root and debootstrap; does nothing where the folder is finished, and adds
-# what one lacks that an older version of this has made. `--is-finished` only tells, by its end,
-# whether it is. The tests mount what else they need.
+# Makes a Debian 13 with WebKitGTK and systemd in a folder (default: .tmp/debian-13). The webview
+# needs a newer C library than some systems have, and the Debian package is tested on a bare system.
+# Needs root and debootstrap. Does nothing in a finished folder, and adds missing packages to the
+# folder of an older script. `--is-finished` only reports, by its exit code, whether it is finished.
+# The tests mount the other folders that they need.
 set -euo pipefail
 asks=
 if [ "${1:-}" = --is-finished ]; then
@@ -26,7 +26,7 @@ add_packages() {
 }
 
 if [ -e "$root/finished" ]; then
-  # Until it is whole again it counts as not finished, and is made anew if this breaks off.
+  # If this fails, the folder counts as unfinished, and the next run makes it again.
   rm "$root/finished"
   add_packages "$root"
 else
@@ -34,14 +34,14 @@ else
   rm -rf "$making"
   mkdir -p "$making"
   debootstrap --variant=minbase --exclude=tzdata trixie "$making" >"$root.log"
-  # Nothing of it has to outlive a crash, and nobody reads its manuals.
+  # Its files need not survive a crash, and nobody reads its manuals.
   cat >"$making/etc/dpkg/dpkg.cfg.d/small" <<'END'
 force-unsafe-io
 path-exclude=/usr/share/doc/*
 path-exclude=/usr/share/man/*
 path-exclude=/usr/share/locale/*
 END
-  # No service is started in there.
+  # Installs must start no service.
   printf '#!/bin/sh\nexit 101\n' >"$making/usr/sbin/policy-rc.d"
   chmod +x "$making/usr/sbin/policy-rc.d"
   add_packages "$making"

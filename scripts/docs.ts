@@ -1,4 +1,4 @@
-/** Writes the parts of docs/ that are made from the source. A test compares them. */
+/** Writes the generated parts of docs/ from the source. A test compares them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonSchema } from '../src/config/json-schema.ts';

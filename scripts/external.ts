@@ -1,6 +1,6 @@
 /**
- * What the build leaves where npm put it. Few load Discord's libraries, and they have their own
- * undici. Those for a keychain and for the window are no JavaScript, or load what is none.
+ * The packages that the build leaves in node_modules. Few people load Discord's libraries, which
+ * have their own undici. The packages for a keychain and for the window are, or load, native code.
  */
 export const external = [
   /^@discordjs\//,

@@ -1,6 +1,6 @@
 /**
- * Keeps the present version for ever: what its code leaves in a database, so that every later one
- * is started on that. `npm run keep-release`, once for each release, when its code is ready.
+ * `npm run keep-release`: keeps the databases that the present version writes, so that tests start
+ * every later version on them. Run it once for each release, when its code is ready.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,11 +12,11 @@ import type { Backend } from '../test/kept-releases/world.ts';
 
 const { values: asked } = parseArgs({
   options: {
-    /** Makes anew what is kept: only as long as nobody has that version. */
+    /** Replaces the kept databases; right only while nobody has that version. */
     again: { type: 'boolean', default: false },
     /** The checkout of an earlier release, with its node_modules. */
     code: { type: 'string', default: join(import.meta.dirname, '..') },
-    /** One form alone: `sqlite` or `postgres`. */
+    /** Only this backend: `sqlite` or `postgres`. */
     backend: { type: 'string' },
   },
 });

@@ -1,6 +1,6 @@
 /**
- * `npm run lay-image-root -- <folder>`: lays the files of the image there, from the tarball in
- * `release/`. `packaging/Dockerfile` asks for it.
+ * `npm run lay-image-root -- <folder>`: writes the files of the image into the folder, from the
+ * tarball in `release/`. `packaging/Dockerfile` runs it.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * Runs Node with the arguments given: this Node when it is new enough, else the Node that npm
- * installed beside svc. npm 11 puts the installed one first on the path of its scripts, npm 10 does
- * not. The files of a test run share much code, so they find it compiled.
+ * Runs Node with the given arguments: this Node if it is new enough, otherwise the one that npm
+ * installed beside svc. npm 11 puts that one first on the PATH of its scripts; npm 10 does not. The
+ * files of a test run share much code, so they get a compile cache.
  */
 import { spawn } from 'child_process';
 import { existsSync } from 'fs';
@@ -11,7 +11,7 @@ import { bundledNode, checkoutAdvice, isInstalled, isNewEnough } from '../bin/bu
 
 const modules = join(dirname(fileURLToPath(import.meta.url)), '..', 'node_modules');
 const node = isNewEnough() ? process.execPath : bundledNode();
-// Of the packages for development: all scripts need them.
+// A development package, which all scripts need.
 const isReady = isInstalled() && existsSync(join(modules, 'typescript'));
 if (node === null || !isReady) {
   process.stderr.write(`${checkoutAdvice()}\n`);

@@ -1,8 +1,7 @@
 /**
- * Whether web/dist/ is what the sources of the pages make: it keeps a hash of its inputs. A build
- * works in a folder of its own, which takes the place of web/dist/ when it is whole. So what lies
- * there is always one build with the hash that belongs to it, though a build is interrupted, or
- * another one runs beside it.
+ * Tells whether web/dist/ matches the sources of the pages, by a hash of its inputs. A build works
+ * in its own folder and replaces web/dist/ when it is complete. So an interrupted or a parallel
+ * build never separates the pages from their hash.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -22,7 +21,7 @@ export const pagesFolder = join(root, 'web', 'dist');
 export const pageNames = ['live', 'builder', 'setup'] as const;
 const stampName = '.inputs';
 
-/** test/project/pages-place.slow.test.ts follows what the pages import: all of it is here. */
+/** Contains everything that the pages import; test/project/pages-place.slow.test.ts checks this. */
 const inputs = [
   'web/{live,builder,setup,kit}/**/*.{ts,tsx,css,html,svg}',
   'src/{config,domain}/**/*.ts',
@@ -45,14 +44,14 @@ export function arePagesFresh(folder = pagesFolder, hash = inputsHash()): boolea
   }
 }
 
-/** Where one page alone is built, nothing is known of the others. */
+/** Removes the hash, since a build of one page says nothing about the other pages. */
 export function forgetPages(): void {
   rmSync(join(pagesFolder, stampName), { force: true });
 }
 
 /**
- * Makes a folder to build in, and removes those of builds that were killed.
- * @param folder the one that it is to take the place of
+ * Makes a folder to build in, and removes the folders of killed builds.
+ * @param folder the one that the new folder will replace
  */
 export function beginFolder(folder: string): string {
   const [parent, prefix] = [dirname(folder), `.${basename(folder)}-`];
@@ -67,16 +66,16 @@ export function beginFolder(folder: string): string {
   return made;
 }
 
-/** Builds that end at the same moment put theirs in the place of each other's. */
+/** Builds that end at the same moment replace each other's folder. */
 const triesMax = 1_000;
 
-/** @param hash of the inputs as they were when the build began */
+/** @param hash of the inputs when the build began */
 export function putPages(made: string, hash: string, folder = pagesFolder): void {
   writeFileSync(join(made, stampName), hash);
   putFolder(made, folder);
 }
 
-/** Puts what was built in its place. */
+/** Moves the built folder to its final place. */
 export function putFolder(made: string, folder: string): void {
   const before = `${made}-before`;
   for (let tried = 1; ; tried++) {
@@ -87,7 +86,7 @@ export function putFolder(made: string, folder: string): void {
   rmSync(before, { recursive: true, force: true });
 }
 
-/** @returns whether it was done; an error that is not among those is thrown */
+/** @returns whether the rename succeeded; throws an error that is not expected */
 function rename(from: string, to: string, expected: readonly string[]): boolean {
   try {
     renameSync(from, to);
@@ -112,7 +111,7 @@ export function inputsHash(): string {
   return hash.digest('hex');
 }
 
-/** From the root of the project, in order. */
+/** Relative to the root of the project, in order. */
 export function inputFiles(): readonly string[] {
   const files = globSync(inputs, { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
   return files.sort();

@@ -1,9 +1,8 @@
 /**
- * Builds the pages into web/dist/: the live view for /ui, the builder for /builder, and the first
- * run for /setup, each with its own script and style and nothing of the others, since the builder
- * is served only where an administrator is known. Scripts and styles lie there compressed as well,
- * which is how they are served. `--watch <page>` builds one of them again at every change, and
- * compresses nothing.
+ * Builds the pages into web/dist/: the live view for /ui, the builder for /builder, the first run
+ * for /setup. Each has its own script and style: svc serves the builder only to a known
+ * administrator. Scripts and styles also lie there compressed, the form that svc serves. `--watch
+ * <page>` rebuilds one page at every change, without compression.
  */
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +26,7 @@ const web = join(root, 'web');
 const bases = { live: '/ui/', builder: '/builder/', setup: '/setup/' } as const;
 type Name = (typeof pageNames)[number];
 const intake = new Intake(root);
-// Of it come the first rules of every style.
+// Every style begins with rules of this package.
 intake.add('tailwindcss');
 
 const [flag, wanted] = process.argv.slice(2);
@@ -61,7 +60,7 @@ function settingsOf(name: Name, folder: string, watched: boolean): InlineConfig 
     build: {
       outDir: join(folder, name),
       emptyOutDir: true,
-      // A data: font or script would be refused by the content security policy.
+      // The content security policy refuses data: fonts and scripts.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       target: 'es2022',

@@ -1,6 +1,6 @@
 /**
- * Runs the test files and proofs that are named as arguments, one after the other, for
- * scripts/planted.ts: a line of JSON tells of each sign of life and of each test that turns red.
+ * Runs the test files and proofs named by its arguments, one after the other, for
+ * scripts/planted.ts. Prints a line of JSON for each sign of life and for each red test.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { basename, resolve } from 'node:path';
 import { run } from 'node:test';
 import type { Sign } from './planted/tests.ts';
 
-/** As `npm run tests` has it. */
+/** The time limit of `npm run tests`. */
 const timeout = 120_000;
 
 const tell = (sign: Sign): void => void process.stdout.write(`${JSON.stringify(sign)}\n`);
@@ -29,7 +29,7 @@ async function runTests(file: string): Promise<void> {
   }
 }
 
-/** A proof at the size for every change. One that is skipped sees nothing. */
+/** Runs a proof at its smallest size. A skipped proof sees nothing. */
 async function runProof(file: string): Promise<void> {
   const name = basename(file, '.ts');
   const child = spawn(process.execPath, ['test/chaos/run.ts', '--only', name], {

@@ -1,9 +1,9 @@
 /**
  * `npm run planted`: plants each fault of test/planted/ into a copy of the tree, one at a time, and
- * tells which test turns red first. Ends with 1 when there is one that no test sees. Options:
- * `--only "words"` (of the name, the room or the file), `--near` (only tests near the fault;
- * otherwise all others follow), `--jobs n` (copies that are worked in at once; 2), `--out file`
- * (the table as TSV), `--silence seconds` (how long nothing may end; 300).
+ * prints which test turns red first. Ends with 1 when no test sees some fault. Options: `--only
+ * "words"` (in the name, the room or the file), `--near` (only tests near the fault; otherwise all
+ * others follow), `--jobs n` (copies at once; 2), `--out file` (the table as TSV), `--silence
+ * seconds` (the longest time without a result; 300).
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Builds the pages, unless they are what their sources make already. */
+/** Builds the pages, unless they match their sources. */
 import { arePagesFresh } from './pages-stamp.ts';
 
 if (arePagesFresh()) console.log('The pages are fresh: nothing is built.');

@@ -1,7 +1,6 @@
 /**
- * Builds the pages after `npm ci`, where they are not there yet. Without the development packages
- * (`npm ci --omit=dev`, or an install of the published package, which brings the pages along) there
- * is nothing to build with.
+ * Builds the pages after `npm ci`, where they are missing. Without the development packages (`npm
+ * ci --omit=dev`, or the published package, which contains the pages) it cannot build.
  */
 import { spawnSync } from 'child_process';
 import { existsSync } from 'fs';

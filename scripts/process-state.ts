@@ -1,6 +1,6 @@
 /**
- * What all files of a process share. A test file that leaves it changed changes the world of the
- * files that run after it.
+ * Watches the state that all test files of a process share. A file that leaves it changed affects
+ * the files after it.
  */
 
 const watched = [
@@ -17,25 +17,25 @@ const globals = ['fetch', 'setTimeout', 'setInterval', 'setImmediate', 'Date', '
 let noted = stateNow();
 let begun = 0;
 
-/** Notes how the process is before a file. */
+/** Records the state before a file. */
 export function noteState(): void {
   noted = stateNow();
   begun++;
 }
 
-/** How many files this process has begun: whoever has it written down knows when his is over. */
+/** Counts the files that this process has begun; the count changes when a file is over. */
 export function filesBegun(): number {
   return begun;
 }
 
-/** The names of what differs from what was noted. */
+/** Returns the names of the values that differ from the recorded state. */
 export function changesSinceNoted(): readonly string[] {
   const now = stateNow();
   const names = new Set([...noted.keys(), ...now.keys()]);
   return [...names].filter((name) => noted.get(name) !== now.get(name));
 }
 
-/** Names what can change, each with its value now. */
+/** The names of all values that can change, with their present values. */
 function stateNow(): ReadonlyMap<string, unknown> {
   return new Map<string, unknown>([
     ['the working directory', process.cwd()],

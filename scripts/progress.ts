@@ -1,18 +1,17 @@
-/** A line while nothing else is said, so that whoever waits sees that it goes on. */
+/** Prints a line of progress while nothing else is printed. */
 
-/** Between two lines. */
 const everyMs = 8_000;
 
 /**
- * Tells what is under way, again and again, until the work has ended.
- * @param told a sentence; it is asked for each line
+ * Prints the progress again and again until the work ends.
+ * @param sentence returns the next sentence
  */
-export async function telling<T>(told: () => string, work: Promise<T>): Promise<T> {
+export async function telling<T>(sentence: () => string, work: Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const timer = setInterval(() => {
-    console.log(`… ${told()} (${Math.round((performance.now() - startedAt) / 1_000)} s)`);
+    console.log(`… ${sentence()} (${Math.round((performance.now() - startedAt) / 1_000)} s)`);
   }, everyMs);
-  // It tells of work, and is none.
+  // The timer must not keep the process alive.
   timer.unref();
   try {
     return await work;

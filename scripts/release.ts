@@ -1,8 +1,8 @@
 /**
- * `npm run release`: makes everything that is published into `release/`; `-- deb image` only those
- * parts, whose sums are never signed. What is made of a commit is the same bytes every time. Ends
- * with 1 when a part could not be made, and says which; one that this machine has no tools for is
- * told and is no failure, but where it was named.
+ * `npm run release`: makes all published files into `release/`. `-- deb image` makes only these
+ * parts, and never signs their sums. The same commit gives the same bytes every time. Prints the
+ * parts that failed and ends with 1. A part that lacks tools on this machine is a failure only when
+ * it was named.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -44,8 +44,7 @@ const site: Part = {
 };
 
 /**
- * In the order in which they are made. The sums are of all that is there, so they come last, and
- * are made anew with any part.
+ * In build order. The sums cover all files of the folder: they come last, and change with any part.
  */
 const parts: readonly Part[] = [npm, deb, oneFile, image, site, sbomPart, sumsPart];
 
@@ -59,7 +58,7 @@ if (unknown.length > 0) {
   process.exitCode = (await release()) ? 0 : 1;
 }
 
-/** @returns whether all that was wanted was made */
+/** @returns whether it made all wanted parts */
 async function release(): Promise<boolean> {
   if (wanted.length === 0) rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -120,13 +119,13 @@ function begin(scratch: string, mayBeSigned: boolean): Making {
   };
 }
 
-/** @returns a function that does its work when it is first asked for, and then has its result */
+/** @returns a function that works at its first call, and returns that result at every later call */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => (made ??= make());
 }
 
-/** Of the commit, unless `SOURCE_DATE_EPOCH` says another: reproducible-builds.org. */
+/** The time of the commit, or of `SOURCE_DATE_EPOCH`: reproducible-builds.org. */
 function epoch(): number {
   const given = process.env['SOURCE_DATE_EPOCH'];
   if (given !== undefined && /^\d+$/.test(given)) return Number(given);

@@ -1,4 +1,4 @@
-/** Makes the pictures of docs/images/ anew: a running svc among fakes, seen by Chromium. */
+/** Makes the pictures of docs/images/ again, from a running svc among fakes, in Chromium. */
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import type { Script } from '../test/fake/model-server.ts';
@@ -15,12 +15,12 @@ const think: Script = ({ body }) => {
   return { answer, delayMs: (thinkMs[model] ?? 0) + Math.random() * 120 };
 };
 
-/** A page, and what is there once it is complete. */
+/** A page, and the element that shows that it is complete. */
 type Picture = { readonly name: string; readonly path: string; readonly until: string };
 
 await using stage = await startLiveStage(think);
 const talking = talk(stage, 40);
-// The first try of some reply fails, so that its story has something to tell, and some are refused.
+// An early delivery fails, so that a trace shows a retry; the receiver refuses the last ones.
 const well = Array<number>(30).fill(200);
 stage.receiver.script.push(200, 200, 500, ...well, 410, 410, 410);
 await stage.receiver.waitFor(3);

@@ -1,7 +1,7 @@
 /**
- * Loaded before a process of tests, and before each of its threads: gives Node the sources with
- * their types taken off already, and keeps the result. Otherwise each thread would load the
- * compiler that takes types off, which is half of what the start of a ledger costs.
+ * Loaded before a process of tests, and before each of its threads. It gives Node the sources
+ * without their types, and caches the result. Otherwise each thread would load the compiler that
+ * removes types, half the cost of a ledger's start.
  */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
@@ -21,7 +21,7 @@ registerHooks({
   },
 });
 
-/** One file is kept for each source. It ends with the time and size of that source. */
+/** Keeps one file for each source, which ends with the time and size of that source. */
 function stripped(path) {
   const { mtimeMs, size } = statSync(join(root, path));
   const mark = `\n// ${mtimeMs} ${size}`;
@@ -33,7 +33,7 @@ function stripped(path) {
     mkdirSync(dirname(file), { recursive: true });
   }
   const source = stripTypeScriptTypes(readFileSync(join(root, path), 'utf8')) + mark;
-  // Threads of a process load the same source at once.
+  // Threads of a process may load the same source at once.
   const next = `${file}.${process.pid}-${threadId}`;
   writeFileSync(next, source);
   renameSync(next, file);

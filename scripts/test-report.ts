@@ -1,13 +1,13 @@
-/** A run of tests in words: what failed, in full, and node:test's own summary. */
+/** Formats a test run: all failures in full, and node:test's own summary. */
 import { relative } from 'node:path';
 import type { FileOutcome, Outcome, Result } from './test-run.ts';
 
 const rule = '─'.repeat(60);
 
 /**
- * All that failed, each with its place, its error and what its file wrote, and at the end what
- * belongs to no file; empty if nothing failed.
- * @param root paths are printed relative to it
+ * Formats all failures: place, error and the output of the file. The faults of no file come last.
+ * Empty if nothing failed.
+ * @param root printed paths are relative to it
  */
 export function failuresOf({ files, output, faults: others }: Outcome, root: string): string {
   const failures = files.filter(hasFailed).map(({ file, results, faults, said }) => {
@@ -29,14 +29,14 @@ export function hasFailed({ results, faults }: FileOutcome): boolean {
   return faults.length > 0 || results.some(isFailure);
 }
 
-/** A test in which only an inner test failed says nothing of its own. */
+/** Ignores a test in which only an inner test failed. */
 function isFailure({ state, error }: Result): boolean {
   return (state === 'failed' || state === 'cancelled') && error !== null;
 }
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
 
-/** What was not tested, and why; empty if everything was. */
+/** Lists the skipped tests with reasons; empty if all ran. */
 export function skippedOf({ files }: Outcome): string {
   const skipped = files
     .flatMap(({ results }) => results)
@@ -53,7 +53,7 @@ function whatOf(skipped: readonly Result[]): string {
     .join(' and ');
 }
 
-/** The totals as node:test gives them. @param ms how long the run took */
+/** The totals in node:test's form. @param ms the duration of the run */
 export function summaryOf({ files }: Outcome, ms: number): string {
   const results = files.flatMap((outcome) => outcome.results);
   const tests = results.filter(({ kind }) => kind === 'test');

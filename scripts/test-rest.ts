@@ -1,15 +1,15 @@
 /**
- * `npm run test:rest`: what `npm run test:all` runs after `npm test`. Two stages at a time, all of
- * them even when one fails. What a stage says is shown as it comes, or once those that began before
- * it are over. Ends with 1 when one failed. What could not be tested on this machine is repeated at
- * the end.
+ * `npm run test:rest`: what `npm run test:all` runs after `npm test`. Runs all stages, two at a
+ * time, even when one fails. Shows the output of the earliest running stage at once, and of a later
+ * one when its turn comes. Ends with 1 when one failed, after a list of the tests that could not
+ * run here.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
-/** Each with the command that runs it alone, in an order by which the last two end together. */
+/** Each stage with the command that runs it alone. The order lets the last two end together. */
 const stages: readonly (readonly [command: string, args: readonly string[]])[] = [
   ['npm test -- --rest', ['scripts/test.ts', '--rest']],
   ['npm run check', ['scripts/check.ts']],
@@ -20,14 +20,14 @@ const stages: readonly (readonly [command: string, args: readonly string[]])[] =
 const stagesAtOnce = 2;
 
 const root = join(import.meta.dirname, '..');
-/** As the stages say it: the tests, node:test, the proofs, the release. */
+/** The lines by which tests, node:test, proofs and release report an untested item. */
 const untested = /^(?:SKIPPED |\s*﹣ |\S+ NOT PROVED|NOT TRIED: )/;
 const notes: string[] = [];
 const times: string[] = [];
 
-/** What a stage said that is not shown yet. */
+/** Output that is not shown yet. */
 type Said = { text: string; isOver: boolean };
-/** Those that began and are not shown to their end; the first is shown as it goes on. */
+/** Stages whose output is not fully shown; the first one's output appears at once. */
 const unshown: Said[] = [];
 
 const waiting = [...stages];
@@ -49,7 +49,7 @@ await Promise.all(Array.from({ length: stagesAtOnce }, worker));
 
 console.log(`\n${[...times, ...notes].join('\n')}`);
 
-/** @returns whether it found nothing wrong */
+/** @returns whether the stage succeeded */
 async function run(args: readonly string[], said: Said): Promise<boolean> {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let rest = '';

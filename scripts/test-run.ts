@@ -1,7 +1,7 @@
 /**
- * Runs test files by Node's own runner (docs/decisions/0032-nodes-own-test-runner.md). Some
- * processes share the files (test-worker.ts), for a process for each would take twice the time.
- * When one dies or hangs, its file is lost; another one goes on with the rest.
+ * Runs test files with Node's own runner (docs/decisions/0032-nodes-own-test-runner.md). Some
+ * processes share the files (test-worker.ts), since a process for each takes twice the time. When a
+ * process dies or hangs, its file fails, and another process runs the remaining files.
  */
 import {
   existsSync,
@@ -18,44 +18,44 @@ import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { inspect, stripVTControlCharacters } from 'node:util';
 
-/** How one test or suite came out. */
+/** The result of one test or suite. */
 export type Result = {
   readonly kind: 'test' | 'suite';
   readonly name: string;
   readonly state: 'passed' | 'failed' | 'cancelled' | 'skipped' | 'todo';
-  /** Why it was skipped, where the test says so. */
+  /** The reason for skipping it, where the test gives one. */
   readonly why: string | null;
-  /** `src/lib/log.test.ts:12`, or nothing where node:test does not know. */
+  /** `src/lib/log.test.ts:12`; empty where node:test does not know. */
   readonly at: string;
-  /** The error with its stack; null where only a test inside of it failed. */
+  /** The error with its stack; null where only an inner test failed. */
   readonly error: string | null;
 };
 
-/** What came of one file. */
+/** The result of one file. */
 export type FileOutcome = {
   readonly file: string;
-  /** Of its tests and suites, and of the file itself where that failed. */
+  /** Results of its tests and suites; also of the file itself where it failed. */
   readonly results: readonly Result[];
   /** The diagnostics of its tests. */
   readonly said: readonly string[];
-  /** What is wrong beside them, in sentences. */
+  /** Further faults of the file, in sentences. */
   readonly faults: readonly string[];
 };
 
 export type Outcome = {
-  /** Those that were begun. */
+  /** The files that were begun. */
   readonly files: readonly FileOutcome[];
-  /** What each of them wrote, by its path. */
+  /** The output of each file, by its path. */
   readonly output: Readonly<Record<string, string>>;
-  /** What is wrong beside them, in sentences. */
+  /** Further faults of the run, in sentences. */
   readonly faults: readonly string[];
 };
 
 export type Options = {
-  /** Absolute paths, in the order in which they are begun. */
+  /** Absolute paths, in the order of their start. */
   readonly files: readonly string[];
   readonly processes: number;
-  /** A process of which nothing is heard for so long hangs. */
+  /** A process without an event for this long hangs. */
   readonly silenceMsMax: number;
   /** Variables of the tests, beside those of this process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -65,21 +65,21 @@ const here = import.meta.dirname;
 const worker = join(here, 'test-worker.ts');
 const cache = join(here, '..', 'node_modules', '.cache');
 const execArgv = [
-  // Tests make many short-lived objects; with this much room most are never looked at.
+  // Tests make many short-lived objects; with this much room the collector skips most of them.
   '--max-semi-space-size=64',
   `--import=${pathToFileURL(join(here, 'stripped.js')).href}`,
   '--disable-warning=ExperimentalWarning',
 ];
-/** The suite that stands for a file has 0, the one around all that is in the file has this. */
+/** The nesting of the suite inside a file that holds all its tests; the file's own suite has 0. */
 const ownNesting = 1;
 
-/** @param report called with each file as soon as it has ended */
+/** @param report called with each file when it ends */
 export async function runFiles(
   options: Options,
   report: (outcome: FileOutcome) => void = () => {},
 ): Promise<Outcome> {
   const { files, processes } = options;
-  // Not in the folder for temporary files: when that is full, the tests have to say so.
+  // Not in the folder for temporary files: when that is full, the tests must report it.
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'test-files-'));
   writeFileSync(join(folder, 'options.json'), JSON.stringify(options));
@@ -116,12 +116,12 @@ class Worker {
   readonly #name: string;
   readonly #options: Options;
   readonly #report: (outcome: FileOutcome) => void;
-  /** Of the file that is under way. */
+  /** Results of the present file. */
   #results: Result[] = [];
   #said: string[] = [];
   #running = '';
   #hangs = false;
-  /** The exit code or the signal of a process that did not end with 0. */
+  /** The exit code or signal of a process that ended with an error. */
   #end: string | number | null = null;
   #hasFailed = false;
   #written = { 'test:stdout': '', 'test:stderr': '' };
@@ -162,7 +162,7 @@ class Worker {
     }
   }
 
-  /** What each file wrote: test-worker.ts writes its name before it. */
+  /** The output of each file: test-worker.ts prints its name first. */
   output(): Readonly<Record<string, string>> {
     const texts: Record<string, string> = {};
     for (const written of Object.values(this.#written)) {
@@ -189,11 +189,11 @@ class Worker {
       this.#running = data.nesting > ownNesting ? data.name : '';
     } else if (type === 'test:diagnostic') {
       if (data.nesting > 0) this.#said.push(data.message);
-      // What failed outside of every test. The totals (`pass 12`) are counted elsewhere.
+      // A failure outside of every test; the totals (`pass 12`) are counted elsewhere.
       else if (!/^[a-z_]+ [\d.]+$/.test(data.message)) this.faults.push(data.message);
     } else if (type === 'test:complete' && data.name === worker) {
       const error = data.details.error as WorkerError | undefined;
-      // After a test that failed the process ends with 1, as it should.
+      // After a failed test the process ends with 1, as it should.
       this.#hasFailed = error?.failureType === 'subtestsFailed';
       this.#end = error?.exitCode ?? error?.signal ?? null;
     } else if (type === 'test:complete') {
@@ -205,7 +205,7 @@ class Worker {
 
   #finish(file: string, found: readonly string[]): void {
     const hasRun = this.#results.some(({ kind, state }) => kind === 'test' || state === 'skipped');
-    // A green run that left something out proves nothing.
+    // A green run without a test proves nothing.
     const faults = hasRun ? found : [...found, 'it has run no test'];
     const outcome = { file, results: this.#results, said: this.#said, faults };
     this.#results = [];
@@ -214,14 +214,14 @@ class Worker {
     this.#report(outcome);
   }
 
-  /** What blocks its event loop hears no gentler signal. */
+  /** Kills with SIGKILL, since a process that blocks its event loop handles no other signal. */
   #kill(): void {
     this.#hangs = true;
     const [claimed] = this.#claimed();
     try {
       if (claimed !== undefined) process.kill(claimed.pid, 'SIGKILL');
     } catch {
-      // It has ended, and what it started has its output still.
+      // It has ended, but a program that it started still holds its output.
     }
   }
 
@@ -235,7 +235,7 @@ class Worker {
   }
 }
 
-/** As node:test fails a file whose process ended with another code than 0, or by a signal. */
+/** node:test's error for a file whose process ended by a signal or with a code other than 0. */
 type WorkerError = Error & {
   readonly failureType: string;
   readonly exitCode: number | null;
@@ -265,7 +265,7 @@ function failureType(error: unknown): unknown {
   return (error as { failureType?: unknown } | undefined)?.failureType;
 }
 
-/** node:test wraps what was thrown: its own error says only that a test failed. */
+/** Unwraps the thrown error: node:test's own only says that a test failed. */
 function errorOf(error: Error | undefined): string | null {
   if (error === undefined || failureType(error) === 'subtestsFailed') return null;
   const thrown = error.cause ?? error;

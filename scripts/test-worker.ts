@@ -1,7 +1,7 @@
 /**
- * What a process of tests does (test-run.ts): it runs test files, one after the other, of those
- * that no other process has begun. Each is a suite of its own, so that its hooks end with the file.
- * Arguments: the folder in which `options.json` names the files, and the name of this process.
+ * A process of test-run.ts: runs test files, one after the other, that no other process has begun.
+ * Each is its own suite, so that its hooks end with the file.
+ * Arguments: the folder whose `options.json` names the files, and the name of this process.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ function isClaimed(place: number): boolean {
 }
 
 function runFile(file: string): Promise<void> {
-  // What node:test tells comes later than what the file writes.
+  // node:test's events arrive later than the file's output.
   for (const stream of [process.stdout, process.stderr]) stream.write(`\n── ${file}\n`);
   return new Promise((resolve) => {
     void suite(file, () => {
@@ -38,9 +38,9 @@ function runFile(file: string): Promise<void> {
         const changed = changesSinceNoted();
         if (changed.length > 0) throw new Error(`it leaves ${changed.join(', ')} changed`);
       });
-      // Inside, so that the hook above runs even when one of the file's own hooks has failed.
+      // Inside, so that the hook above runs even when a hook of the file failed.
       void suite('the file', async () => {
-        // By now node:test has its own listeners in place.
+        // node:test's own listeners are in place now.
         noteState();
         await import(pathToFileURL(file).href);
       });

@@ -1,7 +1,7 @@
 /**
- * `npm test`: the tests that need nothing but `npm ci`. `-- --rest` runs all others. `-- NAME …`
- * runs those with that in their path, or that match that pattern. Ends with 1 when a test failed,
- * or when not all of them ran.
+ * `npm test`: runs the tests that need only `npm ci`. `-- --rest` runs all others. `-- NAME …` runs
+ * the files whose path contains NAME or matches it as a pattern. Ends with 1 when a test failed, or
+ * when too few ran.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, statfsSync, statSync } from 'node:fs';
@@ -11,23 +11,23 @@ import { arePagesFresh } from './pages-stamp.ts';
 import { failuresOf, hasFailed, skippedOf, summaryOf } from './test-report.ts';
 import { runFiles, type FileOutcome, type Outcome } from './test-run.ts';
 
-/** A test needs more than `npm ci` gives, or takes long, where its path matches one of these. */
+/** A test whose path matches one of these takes long or needs more than `npm ci` installs. */
 const rest = ['**/*.slow.test.ts', '**/*postgres*/**', '**/*postgres*'];
-/** A run with fewer tests than this has left some out. */
+/** A run with fewer tests than this is incomplete. */
 const testsMin = { first: 2_500, rest: 1_000 };
-/** What is left to the rest waits more for other programs. */
+/** The rest waits more for other programs. */
 const processes = { first: 4, rest: 6 };
-/** Nothing is said for no longer than this while tests run. */
+/** The longest silence while tests run. */
 const progressMs = 8_000;
-/** What is silent for so long hangs, on a machine as busy as it may be. */
+/** A process silent for this long hangs, even on a busy machine. */
 const silenceMsMax = 300_000;
 const temporaryMiBMin = 300;
 
 const root = join(import.meta.dirname, '..');
 process.chdir(root);
-// The processes share much code, so they find it compiled.
+// The processes share much code; the cache gives them compiled code.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compiled');
-// By it the processes find what they share; it ends when this process has ended.
+// Names the run, so that processes find what they share; it ends with this process.
 process.env['SVC_TEST_RUN'] ??= `${process.pid}-${Date.now()}`;
 
 const asked = process.argv.slice(2);
@@ -56,7 +56,7 @@ async function runTests(): Promise<void> {
   const options = { files, processes: processes[isRest ? 'rest' : 'first'], silenceMsMax };
   const outcome = await runFiles(options, (one) => {
     over.push(one);
-    // The details come at the end.
+    // Details follow at the end.
     if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
   });
   clearInterval(progress);
@@ -68,18 +68,18 @@ async function runTests(): Promise<void> {
   if (failures !== '' || missingOf(outcome) !== '') process.exitCode = 1;
 }
 
-/** What the tests that somebody named report of themselves. A whole run reports failures alone. */
+/** Formats the reports of tests that a person named. A whole run reports only failures. */
 function reportsOf({ files }: Outcome): string {
   const passed = named.length === 0 ? [] : files.filter((one) => !hasFailed(one));
   return passed.flatMap(({ said }) => said.map((text) => `ℹ ${text}`)).join('\n');
 }
 
-/** What may take long begins first: the whole program, then its parts, long texts first. */
+/** Sorts long tests first: the whole program, then its parts, longest text first. */
 function size(test: string): number {
   return statSync(test).size + (test.startsWith('test') ? 1_000_000 : 0);
 }
 
-/** @returns what to say of a run in which too few tests ran; empty if there were enough */
+/** @returns a sentence when too few tests ran; otherwise empty */
 function missingOf({ files }: Outcome): string {
   const results = files.flatMap((one) => one.results);
   const { length } = results.filter(({ kind }) => kind === 'test');
@@ -95,7 +95,7 @@ function isAsked(test: string): boolean {
   });
 }
 
-/** Makes what the tests run. */
+/** Builds the program or the pages, whichever the tests run. */
 function prepare(name: 'build' | 'pages'): void {
   const script = join(root, 'scripts', `${name}.ts`);
   const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' });

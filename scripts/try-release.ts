@@ -1,11 +1,12 @@
 /**
- * `npm run try-release`: makes a release of HEAD twice and at once, in two clean clones with
- * another folder, time zone, locale and umask each, and compares every byte. Then runs
- * test/release/ on the first one; `-- tarball` only the files with that in their name. Where
- * `SVC_RELEASE` names a release that is made already, none is made, and the tests of this checkout
- * run on it; `SVC_NOT_MADE` then says what it is without (`test/release/made.ts`). Ends with 1 when
- * a byte differs, a test failed, or something is not in the release. A part that the release said
- * it does not make, for this machine has no tools for it, is told as NOT TRIED, and is no failure.
+ * `npm run try-release`: makes a release of HEAD twice at once and compares every byte. It uses two
+ * clean clones with different folders, time zones, locales and umasks. Then it runs test/release/
+ * on the first release; `-- tarball` selects the files with that in their name.
+ *
+ * If `SVC_RELEASE` names a release, the tests of this checkout run on that one. `SVC_NOT_MADE` then
+ * names its missing parts (`test/release/made.ts`). Ends with 1 when a byte differs, a test failed
+ * or a part is missing. A part without tools on this machine is no failure; it is printed as NOT
+ * TRIED.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -21,9 +22,9 @@ import { telling } from './progress.ts';
 
 const root = join(import.meta.dirname, '..');
 const named = process.argv.slice(2);
-/** Each waits for programs that start, for npm, or for a machine that boots. */
+/** Each waits for starting programs, for npm, or for a booting machine. */
 const testsAtOnce = 3;
-/** Begun late, one of these would be alone at the end. */
+/** These begin first: a long file that begins late runs alone at the end. */
 const longest = ['deb', 'site', 'tarball', 'image'];
 const rank = (file: string): number => {
   const at = longest.indexOf(basename(file, '.release.ts'));
@@ -31,13 +32,13 @@ const rank = (file: string): number => {
 };
 
 type Place = {
-  /** Of the clone, below the scratch folder. */
+  /** The name of the clone, below the scratch folder. */
   readonly name: string;
   readonly umask: number;
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** The locales need not be installed: Node has its own, and others take the plain one. */
+/** The locales need not be installed: Node has its own, and other programs fall back to C. */
 const places: readonly Place[] = [
   { name: 'one', umask: 0o022, env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', LANG: 'C.UTF-8' } },
   {
@@ -50,7 +51,7 @@ const places: readonly Place[] = [
 const given = process.env['SVC_RELEASE'];
 if (given === undefined || given === '') {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-try-release-'));
-  // Some of it is tried as somebody else.
+  // Some tests read it as another user.
   chmodSync(scratch, 0o755);
   try {
     process.exitCode = (await tryHead(scratch)) ? 0 : 1;
@@ -68,7 +69,7 @@ async function tryHead(scratch: string): Promise<boolean> {
     await makeClone(clone, place);
     return makeRelease(clone, place);
   });
-  // None is left behind that still writes.
+  // Wait for both, so that no process still writes.
   await Promise.allSettled(making);
   const all = await Promise.all(making);
   const [one, other] = places.map(({ name }) => join(scratch, name, 'release'));
@@ -81,7 +82,7 @@ async function tryHead(scratch: string): Promise<boolean> {
   return passed && found.length === 0;
 }
 
-/** With what is committed alone, and the packages that are installed here. */
+/** Clones the committed files, and copies the installed packages. */
 async function makeClone(clone: string, place: Place): Promise<void> {
   mkdirSync(join(clone, '..'), { recursive: true });
   const head = execFileSync('git', ['-C', root, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
@@ -91,17 +92,17 @@ async function makeClone(clone: string, place: Place): Promise<void> {
   try {
     await runIn(place, 'cp', ['-al', from!, to!]);
   } catch {
-    // Another file system: nothing there can be a link to here.
+    // On another file system, where nothing can be a link to this one.
     rmSync(to!, { recursive: true, force: true });
     await runIn(place, 'cp', ['-a', from!, to!]);
   }
 }
 
-/** @returns what it said, which is told as well */
+/** Prints the output of the release as well. @returns the output */
 async function makeRelease(clone: string, place: Place): Promise<string> {
   const { name, umask, env } = place;
   console.log(`Making a release in ${env['LC_ALL']}, ${env['TZ']}, umask ${umask.toString(8)}.`);
-  // A release whose bytes depend on these is another one.
+  // These would make a release with other bytes.
   const unset = { SOURCE_DATE_EPOCH: undefined, SVC_MINISIGN_KEY: undefined };
   return runIn(place, 'npm', ['run', '-s', 'release'], {
     cwd: clone,
@@ -110,7 +111,7 @@ async function makeRelease(clone: string, place: Place): Promise<string> {
   });
 }
 
-/** With the umask of that place, which is that of this process for as long as it begins another. */
+/** Runs with the umask of that place; this process has it while it starts the child. */
 function runIn(place: Place, ...how: Parameters<typeof run>): Promise<string> {
   const own = process.umask(place.umask);
   try {
@@ -120,7 +121,7 @@ function runIn(place: Place, ...how: Parameters<typeof run>): Promise<string> {
   }
 }
 
-/** @param checkout whose tests run @param release the folder that they try */
+/** @param checkout whose tests run @param release the folder to test */
 async function runTests(checkout: string, release: string, notMade: NotMade): Promise<boolean> {
   if (!existsSync(release)) throw new Error(`SVC_RELEASE names ${release}, and it is not there.`);
   const all = globSync('test/release/*.release.ts', { cwd: checkout }).sort();
@@ -128,7 +129,7 @@ async function runTests(checkout: string, release: string, notMade: NotMade): Pr
   if (files.length === 0) throw new Error(`no test of a release is called ${named.join(' or ')}`);
   files.sort((one, other) => rank(one) - rank(other));
   Object.assign(process.env, {
-    // A clone has no such folder of its own.
+    // A clone has no such folder.
     SVC_DEBIAN_13: process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13'),
     SVC_RELEASE: release,
     SVC_NOT_MADE: Array.from(notMade, ([part, why]) => notMadeLine(part, why)).join('\n'),

@@ -1,4 +1,4 @@
-/** How soon others go on with what an instance had that was killed. */
+/** Measures how soon other instances continue the work of a killed one. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { askAll, InstanceProcess } from './instances.ts';
@@ -6,9 +6,9 @@ import { askAll, InstanceProcess } from './instances.ts';
 const lookMs = 5;
 
 /**
- * The one that is killed is the keeper, and has claimed a message in each of these conversations.
- * @param declared is called when it is known that it is dead
- * @returns milliseconds until then, and from then until two others have answered all
+ * Kills the janitor, which has claimed a message in each of these conversations.
+ * @param declared called when it is declared dead
+ * @returns milliseconds until then, and from then until two others have answered all messages
  */
 export async function takeOver(
   url: string,
@@ -18,15 +18,15 @@ export async function takeOver(
     declared,
   }: { readonly names: readonly string[]; readonly declared: () => Promise<void> },
 ): Promise<readonly [dead: number, answered: number]> {
-  const keeper = await InstanceProcess.begin(url);
+  const janitor = await InstanceProcess.begin(url);
   const others = [await InstanceProcess.begin(url), await InstanceProcess.begin(url)];
   await askAll(others, { kind: 'work' });
-  await keeper.ask({ kind: 'hold', names });
+  await janitor.ask({ kind: 'hold', names });
   const killedAt = performance.now();
-  await keeper.kill();
+  await janitor.kill();
   await until(async () => {
     const text = 'SELECT dead FROM svc.instance WHERE id = $1';
-    return (await client.query<{ dead: boolean }>(text, [keeper.id])).rows[0]!.dead;
+    return (await client.query<{ dead: boolean }>(text, [janitor.id])).rows[0]!.dead;
   });
   const declaredAt = performance.now();
   await declared();

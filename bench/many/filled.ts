@@ -1,7 +1,7 @@
-/** Conversations that rest, as many as are asked for, and rows that wait in some of them. */
+/** Fills a database with resting conversations, and rows that wait in some of them. */
 import type { Client } from 'pg';
 
-/** Of conversation `i`: the name, of no neighbour of the one before. */
+/** The name of conversation `i`; successive numbers have names far apart. */
 const name = "'c' || md5(i::text)";
 const words = "repeat('words that a person might say ', 3)";
 const ofThose = `lane.channel = 'webhook' AND lane.conversation = ${name}`;
@@ -15,7 +15,7 @@ export async function namesOf(client: Client, numbers: readonly number[]): Promi
   return rows.map((row) => row.name);
 }
 
-/** Each has two turns, of which one is kept with its message and its reply as well. */
+/** Each has two turns; one of them also has its message and its reply. */
 export async function fillIdle(client: Client, conversations: number): Promise<void> {
   const all = `FROM generate_series(1, ${conversations}) AS i`;
   const body = `json_build_object('text', ${words})::text`;
@@ -36,7 +36,7 @@ export async function fillIdle(client: Client, conversations: number): Promise<v
   }
 }
 
-/** A reply is parked in each of these conversations. @param dueAt milliseconds since 1970 */
+/** Parks a reply in each of these conversations. @param dueAt milliseconds since 1970 */
 export async function park(
   client: Client,
   numbers: readonly number[],
@@ -57,7 +57,7 @@ export async function park(
   await client.query('COMMIT');
 }
 
-/** A message waits in that conversation for whoever has room. */
+/** Puts a message into that conversation, for any instance. */
 export async function queue(client: Client, number: number): Promise<void> {
   await client.query(
     'WITH lane AS (UPDATE svc.lane AS lane SET tail = lane.tail + 1, waits = 2 ' +
@@ -71,7 +71,7 @@ export async function queue(client: Client, number: number): Promise<void> {
   );
 }
 
-/** An id of long ago. @param kind one digit, so that no two kinds have the same */
+/** An old id. @param kind one digit, so that no two kinds share an id */
 function id(kind: number): string {
   return `'00${kind}' || lpad(i::text, 19, '0')`;
 }

@@ -1,4 +1,4 @@
-/** What the work of one message, a beat and a death cost beside so many conversations that rest. */
+/** Measures a message, a heartbeat and a dead instance beside many resting conversations. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
@@ -12,20 +12,20 @@ import { startServer } from './server.ts';
 import { costNames, forgetCosts, readCosts, withStatements, type Cost } from './statements.ts';
 import { accept, openStore } from './work.ts';
 
-/** Beats are frequent here, so that there are many. */
+/** Frequent heartbeats give many measurements. */
 const heartbeats = { heartbeatMs: 50 };
 const never = 9_000_000_000_000;
-/** Replies are parked in so many conversations, whatever the number of all. */
+/** The number of parked replies, independent of the number of conversations. */
 const parked = 2_000;
 /** A prime number that divides none of the sizes. */
 const stride = 7_919;
-/** A lane that is quiet has been let go after so long. */
+/** The ledger has released a quiet queue after this time. */
 const quietMs = 40;
 
 const wholeStart = 'a start, all of it';
 const wholeDeath = 'a lane of the dead, with its answer';
 
-/** `times`: how often each is done; `queues`: so many has the one that dies. `blind`: see below. */
+/** `times`: repetitions of each step; `queues`: conversation queues of the dying instance. */
 export type IdleSizes = {
   readonly blind: boolean;
   readonly conversations: readonly number[];
@@ -34,14 +34,14 @@ export type IdleSizes = {
   readonly queues: number;
 };
 
-/** Of one size: medians in milliseconds, and what the server says of statements. */
+/** The results for one size: medians in milliseconds, and the server's own costs of statements. */
 type Column = {
   readonly conversations: number;
   readonly ms: ReadonlyMap<string, number>;
   readonly costs: ReadonlyMap<string, Cost>;
 };
 
-/** `blind`: first of all the same while the planner knows nothing of how much there is. */
+/** `blind`: measures also first, before the planner has statistics. */
 export async function measureIdle(sizes: IdleSizes): Promise<void> {
   const unknown: Column[] = [];
   const known: Column[] = [];
@@ -94,7 +94,7 @@ class Probe {
   readonly #client: Client;
   readonly #conversations: number;
   readonly #sizes: IdleSizes;
-  /** In so many conversations something has happened. */
+  /** Conversations that some step has used. */
   #taken = 0;
 
   constructor(url: string, client: Client, conversations: number, sizes: IdleSizes) {
@@ -141,7 +141,7 @@ class Probe {
     return median(took);
   }
 
-  /** One message at a time, each in another conversation that rests. */
+  /** One message at a time, each in another resting conversation. */
   async #messages(ledger: Ledger, self: string): Promise<readonly (readonly [string, number])[]> {
     const names = await namesOf(this.#client, this.#some(this.#sizes.times));
     const took = { accepted: [] as number[], offered: [] as number[], settled: [] as number[] };
@@ -166,7 +166,7 @@ class Probe {
     ];
   }
 
-  /** What a beat takes: messages that wait, and replies that are due; one lane at a time. */
+  /** Takes messages that wait and replies that are due, one conversation queue at a time. */
   async #takes(ledger: Ledger): Promise<void> {
     for (const number of this.#some(this.#sizes.times)) {
       await queue(this.#client, number);
@@ -187,7 +187,7 @@ class Probe {
     return { dead, answered, cost: perEach((await readCosts(this.#client)).all, names.length) };
   }
 
-  /** So many conversations in which nothing is parked, far apart, and others each time. */
+  /** Returns conversations with nothing parked, far apart, and others at each call. */
   #some(count: number): readonly number[] {
     const among = this.#conversations - parked;
     return range(1, count).map(() => parked + 1 + ((this.#taken++ * stride) % among));

@@ -1,12 +1,12 @@
 /**
- * One instance in a process of its own, which does what it is told over its channel to the parent:
- * one answer for each word. Its argument is the database's URL.
+ * One instance in its own process. It executes the commands of its parent over IPC, and sends one
+ * answer to each. Its argument is the database's URL.
  */
 import type { InClaim } from '../../src/ledger/ledger.ts';
 import { hook } from '../../test/contract/ledger/kit.ts';
 import { accept, openStore, Work, type Count } from './work.ts';
 
-/** Conversations are named by a word and a number below `conversations`. */
+/** The name of a conversation is a word and a number below `conversations`. */
 export type Word =
   | { readonly kind: 'work' | 'count' | 'end-traffic' | 'close' }
   | {
@@ -15,7 +15,7 @@ export type Word =
       readonly conversations: number;
       readonly named: string;
     }
-  /** Accepts one message for each, and claims it, but never ends a turn. */
+  /** Accepts and claims one message in each, but never ends a turn. */
   | { readonly kind: 'hold'; readonly names: readonly string[] };
 
 /** `id` of the instance. */

@@ -1,4 +1,4 @@
-/** Begins instances in processes of their own, and talks with them. */
+/** Starts instances in their own processes, and sends them commands. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export class InstanceProcess {
     return await answer;
   }
 
-  /** In order. */
+  /** Ends the process cleanly. */
   async close(): Promise<void> {
     const ended = once(this.#child, 'exit');
     await this.ask({ kind: 'close' });
@@ -39,7 +39,7 @@ export class InstanceProcess {
   }
 }
 
-/** All of them at once. */
+/** Sends a command to all instances at once. */
 export function askAll(
   instances: readonly InstanceProcess[],
   word: Word,

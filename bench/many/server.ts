@@ -1,19 +1,19 @@
-/** A server to measure on: Debian's, on the disk, with the settings that it comes with. */
+/** Starts a server to measure on: Debian's, on the disk, with its default settings. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { PostgresServer } from '../../test/fake/postgres/server.ts';
 import { serverCpuSecondsOf } from '../cpu-time.ts';
 
-/** What a server comes with; the one of the tests has less. No checkpoint comes between. */
+/** The defaults; the server of the tests has less. The WAL size avoids checkpoints. */
 const settings = { shared_buffers: '128MB', max_wal_size: '4GB', fsync: 'on' };
 
-/** @param more settings beside */
+/** @param more further settings */
 export function startServer(more: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
   return PostgresServer.start({ inFolder: tmpdir(), settings: { ...settings, ...more } });
 }
 
-/** What the server has done so far. */
+/** The server's counters since its start. */
 export type ServerCount = {
   readonly at: number;
   readonly cpuUs: number;

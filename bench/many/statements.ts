@@ -1,4 +1,4 @@
-/** What the statements cost the server, as it says itself (`pg_stat_statements`). */
+/** Reads the costs of statements from the server (`pg_stat_statements`). */
 import type { Client } from 'pg';
 
 export const withStatements = {
@@ -7,7 +7,7 @@ export const withStatements = {
   'pg_stat_statements.max': '1000',
 };
 
-/** By words that no other statement has. */
+/** Each pattern matches words that no other statement has. */
 const named: readonly (readonly [name: string, holds: RegExp])[] = [
   ['accept: the key', /INTO svc\.dedupe/],
   ['accept: the lane', /INTO svc\.lane/],
@@ -23,14 +23,14 @@ const named: readonly (readonly [name: string, holds: RegExp])[] = [
 ];
 export const costNames = named.map(([name]) => name);
 
-/** `us`: of planning and executing, in microseconds; `pages` that were looked at. */
+/** `us`: microseconds of planning and executing; `pages`: pages read from the cache or the disk. */
 export type Cost = { readonly us: number; readonly pages: number };
 
 export async function forgetCosts(client: Client): Promise<void> {
   await client.query('SELECT pg_stat_statements_reset()');
 }
 
-/** Since they were forgotten: a call of each by its name, and all that was asked for together. */
+/** Costs since the last reset: of one call of each named statement, and of all statements. */
 export async function readCosts(
   client: Client,
 ): Promise<{ readonly named: ReadonlyMap<string, Cost>; readonly all: Cost }> {

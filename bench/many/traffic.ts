@@ -1,4 +1,4 @@
-/** What messages cost where several instances work on one database at once. */
+/** Measures messages where several instances work on one database at once. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import type { PostgresServer } from '../../test/fake/postgres/server.ts';
@@ -9,12 +9,12 @@ import { countServer, startServer } from './server.ts';
 const conversations = 1_000;
 const atOnce = 64;
 const warmUpMs = 2_000;
-/** A server that is to answer in time is busy for so much of its time at most. */
+/** A server that answers in time is busy for at most this share of its time. */
 const busyMax = 0.7;
 
 /**
- * `any`: a message comes to any instance; `own`: each conversation to one. `each`: so many messages
- * are at once at each instance; `all`: at all together.
+ * `any`: a message reaches any instance; `own`: each conversation has one. `each`: this many
+ * messages at once in each instance; `all`: in all together.
  */
 type Way = { readonly to: 'any' | 'own'; readonly atOnce: 'each' | 'all' };
 export const ways: readonly Way[] = [
@@ -23,7 +23,7 @@ export const ways: readonly Way[] = [
   { to: 'own', atOnce: 'each' },
 ];
 
-/** `ms`: how long each run measures; `rounds`: how often, the counts by turns. */
+/** `ms`: the length of each run; `rounds`: runs for each count, in turns. */
 export type ThroughputSizes = {
   readonly ways: readonly Way[];
   readonly counts: readonly number[];
@@ -31,7 +31,7 @@ export type ThroughputSizes = {
   readonly rounds: number;
 };
 
-/** Of one run; all but the first and the last a message. */
+/** The results of a run: all but the first and the last are for each message. */
 type Measured = {
   readonly perSecond: number;
   readonly serverUs: number;
@@ -111,12 +111,12 @@ const head = [
   'met another’s lane %',
 ];
 
-/** What cores carry is arithmetic: the server has them for itself, and they are as fast as here. */
+/** Computes the load that more cores carry, if the server has them alone and they are as fast. */
 function rowOf(count: number, runs: ReadonlyMap<number, readonly Measured[]>): readonly string[] {
   const own = runs.get(count)!;
   const [first] = runs.values();
   const of = (name: keyof Measured): number => median(own.map((one) => one[name]));
-  /** Of one round each. */
+  /** The ratio within one round. */
   const ratio = (name: keyof Measured): number =>
     median(own.map((one, round) => one[name] / first![round]![name]));
   const carry = (cores: number): number => (busyMax * cores * 1e6) / of('serverUs');

@@ -1,6 +1,6 @@
 /**
- * What an instance does in these measurements: it accepts messages, answers whatever is offered to
- * it at once, and delivers. No HTTP and no model.
+ * The work of an instance in these measurements. It accepts messages, answers all offered ones at
+ * once, and delivers. No HTTP and no model.
  */
 import { createIdSource } from '../../src/domain/ids.ts';
 import { WorkerPool } from '../../src/pipeline/worker-pool.ts';
@@ -13,7 +13,7 @@ import { effects, hook, said } from '../../test/contract/ledger/kit.ts';
 const text = 'What was said is some eighty characters long, as most of what people write is. ';
 const slots = 1_000;
 
-/** A store whose times may be shorter than usual. @throws why there is none */
+/** Opens a store whose intervals may be shorter than usual. @throws why there is none */
 export async function openStore(
   url: string,
   peersTimes: Partial<PeersTimes> = {},
@@ -27,7 +27,7 @@ export async function openStore(
   return store;
 }
 
-/** @param by who accepts it, as the sender's id */
+/** @param by the accepting instance, as the sender's id */
 export async function accept(ledger: Ledger, conversation: string, by: string): Promise<boolean> {
   const sender = { id: by, name: null };
   const key = `${by} ${Math.random()}`;
@@ -35,10 +35,10 @@ export async function accept(ledger: Ledger, conversation: string, by: string): 
   return acceptance.kind === 'accepted';
 }
 
-/** How it stands with one instance, since it was opened. */
+/** Counters of an instance since it was opened. */
 export type Count = {
   readonly delivered: number;
-  /** Messages that another instance accepted, and this one worked. */
+  /** Messages that another instance accepted and this one answered. */
   readonly foreign: number;
   readonly cpuUs: number;
 };
@@ -46,7 +46,7 @@ export type Count = {
 export class Work {
   readonly #ledger: Ledger;
   readonly #self: string;
-  /** Accepts what there is room for. */
+  /** Accepts messages while there is room. */
   #more: () => void = () => {};
   #isAsked = false;
   #accepting = 0;
@@ -54,7 +54,7 @@ export class Work {
   #delivered = 0;
   #foreign = 0;
 
-  /** Works from now on. @param self as in `accept` */
+  /** Starts to work. @param self as in `accept` */
   constructor(ledger: Ledger, self: string) {
     this.#ledger = ledger;
     this.#self = self;
@@ -80,9 +80,9 @@ export class Work {
   }
 
   /**
-   * Accepts messages from now on, as long as so many are not in hand.
+   * Keeps accepting messages, up to this many unfinished ones.
    * @param next the conversation of the next one
-   * @returns how to end it; resolves when nothing is under way
+   * @returns a function that ends it, and resolves when none is unfinished
    */
   acceptAll(atOnce: number, next: () => string): () => Promise<void> {
     this.#more = (): void => {
@@ -98,12 +98,12 @@ export class Work {
     };
   }
 
-  /** A delivery that was told of counts no more, though it may not be written down yet. */
+  /** A reported delivery no longer counts, though the ledger may not have written it yet. */
   get #inHand(): number {
     return this.#ledger.gauges().inboxWaiting + this.#replies;
   }
 
-  /** Once for all that ends in one turn of the event loop. */
+  /** Accepts once for all that end in one turn of the event loop. */
   #soon(): void {
     if (this.#isAsked) return;
     this.#isAsked = true;

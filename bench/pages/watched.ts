@@ -1,11 +1,11 @@
-/** A page of a running service in Chromium, and what it costs the browser. */
+/** A page of a running service in Chromium, with its costs for the browser. */
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { watching } from '../../test/browser/watching.ts';
 
-/** After a page has shown what it is for, more may be sent for it. */
+/** The page may load more after it has shown its content. */
 const settlesMs = 3_000;
 
-/** When it was first painted, when it showed what it is for, and what was sent for it by then. */
+/** The times of the first paint and of the content, and the bytes sent until then. */
 export type Opened = {
   readonly paintedMs: number;
   readonly shownMs: number;
@@ -14,7 +14,7 @@ export type Opened = {
   readonly longestMs: number;
 };
 
-/** Of a stretch of time: the longest task of the page, and its heap after it was cleaned. */
+/** Results of an interval: the longest task of the page, and its heap after garbage collection. */
 export type Stretch = {
   readonly heapMB: number;
   readonly nodes: number;
@@ -30,7 +30,7 @@ export class Watched {
     this.#devtools = devtools;
   }
 
-  /** Opens it in a context of its own, with nothing cached. @param shown when it is ready */
+  /** Opens it in a new context with an empty cache. @param shown visible when it is ready */
   static async open(
     browser: Browser,
     address: string,
@@ -62,7 +62,7 @@ export class Watched {
     };
   }
 
-  /** By the button of the page's head. */
+  /** Signs in by the button of the page's header. */
   async signIn(token: string): Promise<void> {
     const { page } = this;
     await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
@@ -75,7 +75,7 @@ export class Watched {
     await this.page.context().close();
   }
 
-  /** What was since the last time that it was asked. */
+  /** The interval since the last call. */
   async stretch(): Promise<Stretch> {
     const longestMs = await this.page.evaluate<number>(longestTask);
     await this.#devtools.send('HeapProfiler.collectGarbage');
@@ -86,10 +86,10 @@ export class Watched {
   }
 }
 
-/** Since it was asked before. */
+/** The longest task since the last call. */
 const longestTask = 'globalThis.longestTask()';
 
-/** Format: Long Tasks API; a task below 50 ms is none of them. */
+/** Format: Long Tasks API, which leaves out tasks below 50 ms. */
 const tasks = `(() => {
   let longest = 0;
   new PerformanceObserver((list) => {

@@ -1,4 +1,4 @@
-/** A copy of the tree, in which faults are planted. */
+/** A copy of the tree to plant faults in. */
 import {
   chmodSync,
   cpSync,
@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Fault } from '../../test/planted/fault.ts';
 
-/** Folders that are built anew, or belong to no test. */
+/** Folders that a build makes again, or that no test uses. */
 const left = new Set(['.git', 'dist', 'node_modules', '.tmp']);
 
 /** The sources, with the node_modules of the tree that was copied. */
@@ -25,7 +25,7 @@ export class Copy implements Disposable {
   /** @param root the tree to copy */
   constructor(root: string) {
     this.#base = mkdtempSync(join(tmpdir(), 'svc-planted-'));
-    // Some tests look at the copy as another user.
+    // Some tests read the copy as another user.
     chmodSync(this.#base, 0o755);
     this.tree = join(this.#base, 'tree');
     const filter = (from: string): boolean =>
@@ -43,7 +43,7 @@ export class Copy implements Disposable {
     };
   }
 
-  /** The fault is there until the scope is left. @throws where the file has no place for it */
+  /** Plants the fault until the scope ends. @throws where the file has no place for it */
   plant(fault: Fault): Disposable {
     const path = join(this.tree, fault.file);
     const text = readFileSync(path, 'utf8');

@@ -1,4 +1,4 @@
-/** Looks for the first test that turns red because of a fault. */
+/** Finds the first test that a fault turns red. */
 import type { Fault } from '../../test/planted/fault.ts';
 import type { Copy } from './copy.ts';
 import { TestFiles } from './near.ts';
@@ -8,9 +8,9 @@ export type Planting = { readonly room: string; readonly fault: Fault };
 export type Found = Planting & { readonly seen: Seen; readonly seconds: number };
 
 export type HuntOptions = {
-  /** Only the tests near a fault and of its room are run. */
+  /** Runs only the tests near a fault and of its room. */
   readonly nearOnly: boolean;
-  /** When no test begins or ends for so long, the fault made one hang. */
+  /** A fault hung a test when no test begins or ends for this long. */
   readonly silenceMsMax: number;
   readonly stop: AbortSignal;
   readonly say: (line: string) => void;
@@ -19,7 +19,7 @@ export type HuntOptions = {
 export class Hunt {
   readonly #options: HuntOptions;
   readonly #tests: TestFiles;
-  /** Test files that were red with a fault, and whether they are green without a fault. */
+  /** Test files that were red with a fault; resolves to whether they are green without one. */
   readonly #isSound = new Map<string, Promise<boolean>>();
 
   constructor(root: string, options: HuntOptions) {
@@ -39,7 +39,7 @@ export class Hunt {
     return { ...planting, seen, seconds: (performance.now() - startedAt) / 1_000 };
   }
 
-  /** A file that is red without the fault as well shows nothing, and is left out. */
+  /** Ignores a file that is red without the fault too. */
   async #runRound(copy: Copy, fault: Fault, files: readonly string[]): Promise<Seen> {
     for (let left = files; ;) {
       const seen = await this.#runPlanted(copy, fault, left);

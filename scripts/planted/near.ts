@@ -1,14 +1,14 @@
-/** Which tests are near a source file, by what they import themselves or by their helpers. */
+/** Finds the tests near a source file, by their imports and those of their helpers. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { Fault } from '../../test/planted/fault.ts';
 
-/** Tests that look at the text of the sources: what they see is no behaviour. */
+/** These tests read source text, so a red one shows no change of behaviour. */
 const readers = new Set(['test/project/planted.test.ts', 'test/project/tidy.test.ts']);
 
 /**
- * Test files in three rounds: those beside the fault's file or which import it, those which import
- * another file of its folder or one that imports it, all others.
+ * Test files in three rounds: those beside the fault's file or importing it; those importing
+ * another file of its folder, or a file that imports it; all others.
  */
 export type Rounds = {
   readonly near: readonly string[];
@@ -19,11 +19,11 @@ export type Rounds = {
 export class TestFiles {
   readonly #root: string;
   readonly #files: readonly string[];
-  /** What each test file imports of src/ and web/. */
+  /** The files of src/ and web/ that each test file imports. */
   readonly #reached = new Map<string, ReadonlySet<string>>();
   readonly #imports = new Map<string, readonly string[]>();
 
-  /** @param root of the tree; files are named relative to it */
+  /** @param root of the tree; file names are relative to it */
   constructor(root: string) {
     this.#root = root;
     const all = globSync('{src,apps,test,web}/**/*.test.ts', { cwd: root });
@@ -43,7 +43,7 @@ export class TestFiles {
     return { near: [...near], room, others: left.filter((test) => !room.includes(test)) };
   }
 
-  /** Follows helpers of the tests, but not the sources, which reach nearly everything. */
+  /** Follows helpers of the tests, but not the sources, whose imports reach nearly everything. */
   #reach(test: string): ReadonlySet<string> {
     const reached = new Set<string>();
     const seen = new Set([test]);

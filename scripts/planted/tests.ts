@@ -1,4 +1,4 @@
-/** Runs test files, and proofs, of a copy until the first one turns red. */
+/** Runs the test files and proofs of a copy until one turns red. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -8,23 +8,22 @@ export type Sign =
   | { readonly kind: 'alive'; readonly file: string }
   | { readonly kind: 'red' | 'hang'; readonly file: string; readonly test: string };
 
-/** `hang`: a test outlived its time, or nothing ended for so long. */
+/** `hang`: a test exceeded its time, or nothing ended within the silence limit. */
 export type Seen = Exclude<Sign, { kind: 'alive' }> | { readonly kind: 'green' };
 
 export type TestRun = {
-  /** The tree of the tests. */
   readonly tree: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Run in this order, one after the other. */
+  /** They run in this order, one after the other. */
   readonly files: readonly string[];
   readonly silenceMsMax: number;
-  /** Ends the run, whose result then says nothing. */
+  /** Ends the run and makes its result meaningless. */
   readonly stop: AbortSignal;
 };
 
 const runner = join(import.meta.dirname, '..', 'planted-tests.ts');
 
-/** Runs files until a test is red. All processes that the tests have started end with the run. */
+/** Runs files until a test is red, then ends all processes that the tests started. */
 export async function firstRed(options: TestRun): Promise<Seen> {
   const { tree, env, files, silenceMsMax, stop } = options;
   if (files.length === 0 || stop.aborted) return { kind: 'green' };
@@ -62,7 +61,7 @@ export async function firstRed(options: TestRun): Promise<Seen> {
   }
 }
 
-/** The tests, and the programs that they have started. */
+/** Kills the tests and the programs that they started. */
 function endGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');

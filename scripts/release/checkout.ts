@@ -1,6 +1,6 @@
 /**
- * What of a checkout is published. Beside the files of a commit lie those of whoever works in it:
- * secrets, databases, drafts. None of them may get into a release.
+ * Selects the files of a checkout to publish. A working folder also holds secrets, databases and
+ * drafts; none of these may get into a release.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, lstatSync } from 'node:fs';
@@ -8,22 +8,21 @@ import { join } from 'node:path';
 import { filesIn } from './files.ts';
 
 /**
- * Where there is no git, as in the build stage of packaging/Dockerfile, a file is told by its kind:
- * none that is hidden, no database, nothing that documents and examples are not made of.
+ * Without git, as in the build stage of packaging/Dockerfile, this pattern selects the files. It
+ * accepts no hidden file, no database, and only the kinds of files that documents and examples use.
  */
 const publishedKinds =
   /^(?:[^./][^/]*\/)*(?:LICENSE|\.env\.example|[^./][^/]*\.(?:cfg|js|json|md|png|txt|ya?ml))$/;
 
-/** Whether it is published where there is no git. @param path from the root, with `/` */
+/** Whether a release without git includes the file. @param path from the root, with `/` */
 export function isPublishedKind(path: string): boolean {
   return publishedKinds.test(path);
 }
 
 /**
- * The files that a commit has or will have, as they lie there; those that git does not know are
- * not among them.
+ * Lists the files that a commit has or will have. It leaves out files that git does not know.
  * @param root of the checkout
- * @param names files and folders below it, each of which has to hold something
+ * @param names files and folders below it, each of which must hold a file
  * @returns paths from the root, with `/`, in order
  */
 export function publishedFiles(root: string, names: readonly string[]): readonly string[] {
@@ -38,19 +37,19 @@ export function publishedFiles(root: string, names: readonly string[]): readonly
 }
 
 /**
- * @returns why what is made of that folder is of no commit, as a sentence; `null`: it is of the
- *   commit that is checked out
+ * @returns a sentence that says why the folder's files belong to no commit; `null`: they belong to
+ *   the checked-out commit
  */
 export function whyOfNoCommit(root: string): string | null {
   if (!hasGit(root)) return 'There is no commit here, or no git.';
-  const told = git(root, 'status', '--porcelain', '-z').split('\0').filter(Boolean);
-  const [first] = told;
+  const changed = git(root, 'status', '--porcelain', '-z').split('\0').filter(Boolean);
+  const [first] = changed;
   if (first === undefined) return null;
-  const others = told.length === 1 ? '' : ` and ${told.length - 1} more`;
+  const others = changed.length === 1 ? '' : ` and ${changed.length - 1} more`;
   return `No commit has ${first.slice(3)}${others} as it is here.`;
 }
 
-/** Whether the folder is a checkout, and not one that lies in another. */
+/** Whether the folder is the root of a checkout, not a folder inside one. */
 function hasGit(root: string): boolean {
   const asked = ['-C', root, 'rev-parse', '--verify', '--quiet', 'HEAD'];
   if (spawnSync('git', asked, { stdio: 'ignore', env: gitEnv() }).status !== 0) return false;
@@ -62,7 +61,7 @@ function git(root: string, ...args: readonly string[]): string {
   return execFileSync('git', ['-C', root, ...args], options);
 }
 
-/** Without what names another checkout: a hook of git runs with the variables of its own. */
+/** The environment without variables that name another checkout: git sets such for its hooks. */
 export function gitEnv(): NodeJS.ProcessEnv {
   const isKept = (name: string): boolean => !/^GIT_(?!CONFIG)/.test(name);
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name)));
@@ -81,7 +80,7 @@ function plainBelow(root: string, name: string): readonly string[] {
   return found.filter((path) => isPlain(root, path));
 }
 
-/** Whether it is there. @throws where it is a link, for what that leads to is in no commit */
+/** Whether the file exists. @throws for a link, since no commit holds the link's target */
 function isPlain(root: string, path: string): boolean {
   const facts = lstatSync(join(root, path), { throwIfNoEntry: false });
   if (facts !== undefined && !facts.isFile()) throw new Error(`${path} is no plain file`);

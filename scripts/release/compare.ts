@@ -1,10 +1,10 @@
-/** Whether two folders hold the same: names, kinds, and every byte. */
+/** Compares two folders: names, kinds, and every byte. */
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 const chunkBytes = 1 << 20;
 
-/** @returns a sentence for each difference, in order of the names; none: they are the same */
+/** @returns a sentence for each difference, in order of the names; empty when they are the same */
 export function differences(one: string, other: string): readonly string[] {
   const [first, second] = [kindsIn(one), kindsIn(other)];
   const names = [...new Set([...first.keys(), ...second.keys()])].sort();
@@ -19,7 +19,7 @@ export function differences(one: string, other: string): readonly string[] {
   });
 }
 
-/** What every name below a folder is. */
+/** The kind of every name below a folder. */
 function kindsIn(folder: string): ReadonlyMap<string, string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return new Map(
@@ -32,7 +32,7 @@ function kindsIn(folder: string): ReadonlyMap<string, string> {
   );
 }
 
-/** @returns where, from 0; `null`: nowhere */
+/** @returns the offset of the first difference; `null` when there is none */
 function firstDifference(one: string, other: string): number | null {
   const files = [one, other].map((path) => openSync(path, 'r'));
   const [a, b] = [Buffer.alloc(chunkBytes), Buffer.alloc(chunkBytes)];
@@ -52,7 +52,7 @@ function firstDifference(one: string, other: string): number | null {
   }
 }
 
-/** @returns how many bytes there were; fewer than asked for only at the end */
+/** @returns the number of bytes read, smaller than the buffer only at the end of the file */
 function filled(file: number, into: Buffer): number {
   let at = 0;
   for (;;) {

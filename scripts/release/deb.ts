@@ -1,6 +1,6 @@
 /**
- * The package for Debian and what is made of it: the program with a Node of its own, and all that
- * a system wants beside it. What is written by hand is in `packaging/`.
+ * Makes the Debian package: the program with its own Node, and the files that a system wants beside
+ * it. `packaging/` holds the handwritten files.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
@@ -40,8 +40,8 @@ export const deb: Part = {
     setPlainModes(stage);
     setTimes(stage, making.epochS);
     const name = `svc_${debianVersion(making)}_amd64.deb`;
-    // By xz it is a fifth smaller, takes a minute to pack, and two seconds more at each install.
-    // Debian's dpkg reads zstd from Debian 12 on. More threads cut the data into other blocks.
+    // xz makes it a fifth smaller, but packs for a minute and adds two seconds to each install.
+    // dpkg reads zstd from Debian 12 on. Several threads would cut the data into other blocks.
     const how = ['--root-owner-group', '-Zzstd', '-z10', '--threads-max=1', '--build'];
     const env = { SOURCE_DATE_EPOCH: String(making.epochS) };
     await run('dpkg-deb', [...how, stage, join(making.folder, name)], { env });
@@ -49,14 +49,14 @@ export const deb: Part = {
   },
 };
 
-/** A release candidate comes before its release: deb-version(7). */
+/** Sorts a release candidate before its release: deb-version(7). */
 function debianVersion({ version }: Making): string {
   return version.replaceAll('-', '~');
 }
 
 const library = 'usr/lib/svc';
 const documents = 'usr/share/doc/svc';
-/** What a person reads, and svc does not. */
+/** Files for people, which svc does not read. */
 const readAlone = ['CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY.txt', 'docs', 'examples'];
 
 async function layProgram(making: Making, stage: string): Promise<void> {
@@ -115,7 +115,7 @@ function layDocuments(making: Making, { node, program, stage }: Laid): void {
   writeBelow(stage, join(documents, 'copyright'), copyright.join('\n\n'));
 }
 
-/** Every package that npm has installed there, as it tells by itself. */
+/** Every package that npm installed there, by its own list. */
 function installed(program: string): readonly Bundled[] {
   const text = readFileSync(join(program, 'node_modules', '.package-lock.json'), 'utf8');
   const { packages } = JSON.parse(text) as {
@@ -150,17 +150,17 @@ async function layControl(making: Making, stage: string): Promise<void> {
   }
 }
 
-/** The oldest C library that has all that a program asks of it. */
+/** The oldest C library that has every symbol the program needs. */
 async function libcOf(program: string): Promise<string> {
-  const told = await run('objdump', ['-p', program]);
-  const [newest] = [...told.matchAll(/\bGLIBC_2\.(\d+)/g)]
+  const output = await run('objdump', ['-p', program]);
+  const [newest] = [...output.matchAll(/\bGLIBC_2\.(\d+)/g)]
     .map(([, minor]) => Number(minor))
     .toSorted((a, b) => b - a);
   if (newest === undefined) throw new Error(`${program} asks for no C library`);
   return `2.${newest}`;
 }
 
-/** As `gzip -9n`: without a name and a time. */
+/** Compresses like `gzip -9n`: without a name and a time. */
 function zipped(text: string): Buffer {
   return gzipSync(text, { level: 9 });
 }

@@ -1,6 +1,6 @@
 /**
- * An archive for `docker load`, as `docker save` has it, without what its maker says of itself:
- * ids that it drew, its version, a name of the machine. Format: the image specification 1.2 of
+ * Writes an archive for `docker load`, without facts of its maker: random ids, its version, the
+ * name of the machine. Format: the image specification 1.2 of
  * https://github.com/moby/docker-image-spec.
  */
 import { createHash } from 'node:crypto';
@@ -27,13 +27,13 @@ type Config = {
 type Manifest = readonly [{ readonly Config: string; readonly Layers: readonly [string] }];
 
 export type ArchiveOptions = {
-  /** With one layer, absolute. */
+  /** An image of one layer, absolute path. */
   readonly archive: string;
-  /** A folder of its own. */
+  /** An empty folder of its own. */
   readonly scratch: string;
   readonly tag: string;
   readonly epochS: number;
-  /** Where it is put, absolute. */
+  /** The path of the output, absolute. */
   readonly made: string;
 };
 
@@ -47,9 +47,9 @@ export async function packPlainly(options: ArchiveOptions): Promise<void> {
   const text = JSON.stringify(plain(readJson(join(from, name)) as Config));
   const config = `${createHash('sha256').update(text).digest('hex')}.json`;
   writeFileSync(join(to, config), text);
-  // Who reads it sees that it is packed; buildah does not where the whole archive is.
+  // Readers detect a compressed layer; buildah does not detect a compressed archive.
   const layer = `${layers[0]}.gz`;
-  // At the highest level it takes three times as long, and is hardly smaller.
+  // The highest level takes three times as long and saves hardly anything.
   await pipeline(
     createReadStream(join(from, layers[0])),
     createGzip(),

@@ -1,8 +1,8 @@
-/** Folders that a release is laid out in. */
+/** Helpers for the folders of a release. */
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** @returns all that is no folder, at any depth: paths from that folder, in order */
+/** @returns all files and links at any depth: paths relative to the folder, in order */
 export function filesIn(folder: string): readonly string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return entries
@@ -11,20 +11,20 @@ export function filesIn(folder: string): readonly string[] {
     .sort();
 }
 
-/** @returns a folder that was not there before, absolute */
+/** @returns the new folder, absolute; fails if it exists */
 export function newFolder(parent: string, name: string): string {
   const folder = join(parent, name);
   mkdirSync(folder);
   return folder;
 }
 
-/** @param path below the stage, whose folders are made */
+/** Writes a file and makes its folders. @param path relative to the stage */
 export function writeBelow(stage: string, path: string, content: string | Buffer): void {
   mkdirSync(dirname(join(stage, path)), { recursive: true });
   writeFileSync(join(stage, path), content);
 }
 
-/** @param path below the stage, whose folders are made */
+/** Copies a file and makes its folders. @param path relative to the stage */
 export function copyBelow(stage: string, path: string, from: string): void {
   mkdirSync(dirname(join(stage, path)), { recursive: true });
   copyFileSync(from, join(stage, path));

@@ -1,7 +1,7 @@
 /**
- * All files of the image: the program, a Node, the shared libraries of this machine that it needs,
- * and what a program expects of a system. A container has neither a display nor a keychain, so that
- * the libraries for those stay out.
+ * Collects all files of the image: the program, a Node, the shared libraries of this machine that
+ * it needs, and the files that a program expects of a system. It leaves out the libraries for a
+ * display and a keychain, since a container has neither.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, rmSync } from 'node:fs';
@@ -11,17 +11,17 @@ import { setPlainModes } from './modes.ts';
 import { nodePackage } from './node.ts';
 
 export type ImageRootOptions = {
-  /** Of the checkout. */
+  /** The root of the checkout. */
   readonly root: string;
-  /** What a clean install of the tarball has made. */
+  /** The result of a clean install of the tarball. */
   readonly program: string;
-  /** A stripped one of this machine, absolute. */
+  /** A stripped Node of this machine, absolute. */
   readonly node: string;
-  /** It is made, and in it `root/`, and `data/`, which is to be the volume. */
+  /** Created here, with `root/` and with `data/`, the future volume. */
   readonly folder: string;
 };
 
-/** Debian's packages of what is taken from the machine: each says what may be done with it. */
+/** The Debian packages that the machine's files come from; each states its licence. */
 export const packages = ['libatomic1', 'libc6', 'libgcc-s1', 'libstdc++6', 'ca-certificates'];
 export const copyrightOf = (name: string): string => `/usr/share/doc/${name}/copyright`;
 
@@ -48,15 +48,15 @@ export function layImageRoot(options: ImageRootOptions): void {
   const packaging = join(root, 'packaging', 'image');
   copyBelow(stage, '/usr/bin/svc', join(packaging, 'svc'));
   for (const name of ['passwd', 'group']) copyBelow(stage, `/etc/${name}`, join(packaging, name));
-  // Where a runtime puts its own, and what a program has for a moment.
+  // Mount points of the container runtime, and the folder for temporary files.
   for (const name of ['dev', 'proc', 'sys', 'tmp']) mkdirSync(join(stage, name));
   mkdirSync(join(folder, 'data'));
   setPlainModes(folder);
   chmodSync(join(stage, 'tmp'), 0o1777);
 }
 
-/** As the loader finds them, the loader itself as well. */
+/** The libraries that the loader finds, and the loader itself. */
 function librariesOf(program: string): readonly string[] {
-  const said = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return Array.from(said.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm), ([, path]) => path!);
+  const output = execFileSync('ldd', [program], { encoding: 'utf8' });
+  return Array.from(output.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm), ([, path]) => path!);
 }

@@ -1,7 +1,7 @@
 /**
- * The image for a container, made by the last stage of `packaging/Dockerfile` with buildah, which
- * needs no daemon. Its storage is below the scratch folder: nothing of this machine's is touched.
- * The format is Docker's, for OCI's has no health check.
+ * Builds the container image from the last stage of `packaging/Dockerfile`. It uses buildah, which
+ * needs no daemon, with storage below the scratch folder, apart from this machine's. The format is
+ * Docker's, since OCI's has no health check.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,12 +43,12 @@ function whyNot(): string | null {
 type Building = {
   readonly making: Making;
   readonly scratch: string;
-  /** Of what `layImageRoot` has made. */
+  /** The output folder of `layImageRoot`. */
   readonly folder: string;
   readonly tag: string;
 };
 
-/** @returns the archive, absolute */
+/** @returns the path of the archive, absolute */
 async function build({ making, scratch, folder, tag }: Building): Promise<string> {
   const file = join(scratch, 'Dockerfile');
   writeFileSync(file, lastStage(readFileSync(join(making.root, 'packaging/Dockerfile'), 'utf8')));
@@ -63,7 +63,7 @@ async function build({ making, scratch, folder, tag }: Building): Promise<string
     };
     return run('buildah', [...storage, '--storage-driver', 'vfs', ...args], { env });
   };
-  // Its files come from another folder than the context, which stays empty.
+  // The files come from another folder; the build context stays empty.
   const context = join(scratch, 'context');
   mkdirSync(context);
   const how = ['--format', 'docker', '--squash', '--timestamp', String(making.epochS)];
@@ -76,7 +76,7 @@ async function build({ making, scratch, folder, tag }: Building): Promise<string
   return tar;
 }
 
-/** What stands before it gathers the files, which are there. */
+/** Returns the last stage, with paths below the folder that already holds the image's files. */
 export function lastStage(dockerfile: string): string {
   return dockerfile.slice(dockerfile.lastIndexOf('\nFROM ') + 1).replaceAll('/image/', '/');
 }

@@ -1,6 +1,6 @@
 /**
- * The npm-shrinkwrap.json of a published package: of the checkout's lock what an install of the
- * package needs, so that everyone gets the versions that were tested.
+ * Makes the npm-shrinkwrap.json of a published package from the part of the checkout's lock that an
+ * install needs. So everyone gets the tested versions.
  * https://docs.npmjs.com/cli/v11/configuring-npm/npm-shrinkwrap-json
  */
 type Entry = {
@@ -21,11 +21,11 @@ export type Lock = {
 export type Pinned<T> = { readonly manifest: T; readonly lock: object };
 
 /**
- * npm follows the lock of a package that comes from the registry, and of none that comes from a
- * file. So the package names all that it needs by its version, and the lock says the same.
- * @param root the package.json that is published
+ * npm follows the lock of a package from the registry, but not of a package from a file. So the
+ * package names all dependencies by their versions, and the lock says the same.
+ * @param root the package.json to publish
  * @returns it with every version, and its lock
- * @throws where the checkout's lock lacks what is asked for, or has it in two versions
+ * @throws where the checkout's lock lacks a dependency, or has it in two versions
  */
 export function pin<T extends Entry & { readonly name: string }>(lock: Lock, root: T): Pinned<T> {
   const taken = new Map<string, Entry>();
@@ -41,7 +41,7 @@ export function pin<T extends Entry & { readonly name: string }>(lock: Lock, roo
   const dependencies = required.map(([name, { version }]) => [name, version!] as const);
   const manifest = { ...root, dependencies: Object.fromEntries(dependencies) };
   const packages = flat.map(([name, entry]) => {
-    // An entry of the development packages alone is never reached from here.
+    // Development packages never reach this point.
     const { devOptional: _, ...kept } = entry;
     return [`node_modules/${name}`, kept] as const;
   });
@@ -50,7 +50,7 @@ export function pin<T extends Entry & { readonly name: string }>(lock: Lock, roo
   return { manifest, lock: { name: root.name, lockfileVersion, requires: true, packages: own } };
 }
 
-/** Each name once, in order: whatever npm puts where, it is this version. */
+/** Each name once, in order: npm may place the package anywhere, the version is the same. */
 function flattened(taken: ReadonlyMap<string, Entry>): readonly (readonly [string, Entry])[] {
   const byName = new Map<string, Entry>();
   for (const [place, entry] of taken) {
@@ -64,7 +64,7 @@ function flattened(taken: ReadonlyMap<string, Entry>): readonly (readonly [strin
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Of what it asks for; what is only there for others to bring is not asked for. */
+/** The places of the entry's dependencies. Optional peers do not count. */
 function placesOf(lock: Lock, from: string, entry: Entry): string[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = entry;
   const required = Object.keys(dependencies).map((name) => {
@@ -80,7 +80,7 @@ function placesOf(lock: Lock, from: string, entry: Entry): string[] {
   return [...required, ...found.filter((place) => place !== null)];
 }
 
-/** Where Node finds it: beside the one that asks, or in a folder above. `null`: nowhere. */
+/** Where Node finds a package: beside its importer or in a folder above; `null`: nowhere. */
 function placeOf({ packages }: Lock, from: string, name: string): string | null {
   for (
     let folder = from;

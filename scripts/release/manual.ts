@@ -1,4 +1,4 @@
-/** The manual page svc(1), made from the table of commands. Format: man-pages(7), groff_man(7). */
+/** Makes the manual page svc(1) from the table of commands. Format: man-pages(7), groff_man(7). */
 import type { Command } from '../../src/cli/cli.ts';
 
 export type ManualOptions = {
@@ -55,7 +55,7 @@ function named(entries: readonly (readonly [string, string])[]): string {
   return entries.map(([name, about]) => `.TP\n.B ${literal(name)}\n${text(about)}\n`).join('');
 }
 
-/** Sentences are filled to the width of the screen; all else stays as it is written. */
+/** Fills sentences to the width of the screen, and keeps all other lines as written. */
 function blocks(usage: string): string {
   const parts = usage
     .trim()
@@ -70,12 +70,12 @@ function blocks(usage: string): string {
   return parts.join('');
 }
 
-/** One line of text. A dot or a quote at its beginning would be a request. */
+/** One line of text. Protects a leading dot or quote, which would be a request. */
 function text(line: string): string {
   return literal(line).replace(/^(?=[.'])/, '\\&');
 }
 
-/** A dash that is typed, and no other character that roff would take for itself. */
+/** Escapes a typed dash, and the other characters that roff would interpret. */
 function literal(line: string): string {
   return line
     .replaceAll('\\', '\\e')

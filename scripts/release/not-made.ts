@@ -1,15 +1,15 @@
 /**
- * How `npm run release` says that a machine cannot make a part, so that who tries the release knows
- * what is missing for that reason, and what is missing by a fault.
+ * The line with which `npm run release` says that a machine cannot make a part. It lets the tests
+ * of a release tell a missing tool from a fault.
  */
 
-/** The reason of each part. */
+/** The reason for each part. */
 export type NotMade = ReadonlyMap<string, string>;
 
 /** @param why a sentence */
 export const notMadeLine = (part: string, why: string): string => `${part}: not made. ${why}`;
 
-/** @param said what a release has said, or such lines of it alone */
+/** @param said the output of a release, or only such lines of it */
 export function notMadeIn(said: string): NotMade {
   const lines = said.matchAll(/^(\S+): not made\. (.*)$/gm);
   return new Map(Array.from(lines, ([, part, why]) => [part!, why!]));

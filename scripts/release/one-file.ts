@@ -1,7 +1,7 @@
 /**
- * svc as one file: a Node that has the program in it, as a single executable application.
+ * svc as one file: a Node that contains the program, as a single executable application.
  * https://nodejs.org/docs/latest-v26.x/api/single-executable-applications.html
- * It is made for Windows and for macOS as well, which nothing here can run.
+ * The builds for Windows and macOS cannot run here.
  */
 import { chmodSync, copyFileSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ export const oneFile: Part = {
   },
 };
 
-/** Of all that is in the files, which nobody can open to look for them. */
+/** Writes the licences of everything in the files, since nobody can look inside them. */
 function putLicences({ root, version, folder }: Making, program: string): string {
   const ofPackages = globSync('node_modules/**/LICEN[CS]E*', { cwd: program }).sort();
   const inside = ['LICENSE', 'THIRD-PARTY.txt', ...ofPackages].map((name) => {
@@ -46,7 +46,7 @@ function putLicences({ root, version, folder }: Making, program: string): string
 type Other = {
   readonly name: string;
   readonly ending: string;
-  /** The package of its Node. */
+  /** The npm package with its Node. */
   readonly node: string;
   readonly os: string;
   readonly cpu: string;
@@ -90,12 +90,12 @@ type Parts = {
   readonly node: string;
 };
 
-/** @returns the program in that Node, absolute */
+/** @returns the Node with the program inside, absolute */
 async function joined({ root, scratch, program, node }: Parts): Promise<string> {
   copyFileSync(join(root, 'packaging', 'one-file', 'main.js'), join(program, 'main.js'));
   const output = join(scratch, 'svc');
   const config = {
-    // The names that stand in the file are those below the program's folder.
+    // Names inside the file are relative to the program's folder.
     main: 'main.js',
     mainFormat: 'module',
     executable: node,
@@ -103,7 +103,7 @@ async function joined({ root, scratch, program, node }: Parts): Promise<string> 
     useVfs: true,
     disableExperimentalSEAWarning: true,
     execArgv: ['--disable-sigusr1'],
-    // Else every option in NODE_OPTIONS, as of a debugger, would be one of svc.
+    // Otherwise every option in NODE_OPTIONS, as of a debugger, would be an option of svc.
     execArgvExtension: 'none',
     assets: Object.fromEntries(filesOf(program).map((name) => [name, name])),
   };
@@ -113,15 +113,15 @@ async function joined({ root, scratch, program, node }: Parts): Promise<string> 
   return output;
 }
 
-/** It names the mark by which Node finds that a program is in it, which may be there but once. */
+/** Left out: it contains the mark by which Node finds the program, which must occur only once. */
 const makesSuchFiles = 'node_modules/@webviewjs/webview/cli/';
 
-/** All that the program loads, shows or tells, in order. */
+/** All files that the program loads, shows or prints, in order. */
 function filesOf(program: string): readonly string[] {
   const patterns = [
     '{LICENSE,THIRD-PARTY.txt,package.json}',
     '{dist,web/dist}/**/*',
-    // Of a package also its licence.
+    // Includes the licence of each package.
     'node_modules/**/{*.{cjs,js,json,mjs,node},LICEN[CS]E*}',
   ];
   const found = globSync(patterns, { cwd: program, withFileTypes: true });

@@ -1,51 +1,53 @@
 /**
- * A part of a release: one thing, or a few that belong together, that `npm run release` makes into
- * its folder. What it makes of a commit is the same bytes in whatever folder and at whatever time:
- * no time but `epochS`, no order but a sorted one, no path of the machine. Some of it comes from
- * the machine all the same: the image takes Debian's C library and certificates, `strip` of
- * binutils writes each Node, and `dpkg-deb` packs. So it is the same bytes only where the versions
- * of Debian's packages, and of the npm, are the same.
+ * A part of a release: one file or a few related files that `npm run release` makes into its
+ * folder. The same commit gives the same bytes in any folder and at any time. A part uses only the
+ * time `epochS`, only sorted lists, and no path of the machine. Some bytes still depend on the
+ * machine: the image takes Debian's C library and certificates, `strip` of binutils writes each
+ * Node, and `dpkg-deb` packs. So the bytes are the same only with the same versions of Debian's
+ * packages and of npm.
  */
 
-/** What every part is made of. Each of the functions does its work once, whoever asks. */
+/** The inputs of every part. Each function does its work once, for all callers. */
 export type Making = {
   /** Of the checkout, absolute. */
   readonly root: string;
-  /** Where the release is put, absolute; whole once `npm run release` has ended with 0. */
+  /** The output folder, absolute; complete once `npm run release` has ended with 0. */
   readonly folder: string;
-  /** A folder that is removed at the end, in which a part may make one with its own name. */
+  /**
+   * A folder for temporary files, removed at the end; a part makes a subfolder with its own name.
+   */
   readonly scratch: string;
-  /** As package.json has it. */
+  /** The version of package.json. */
   readonly version: string;
-  /** Whether all of the folder will be of one commit. */
+  /** Whether all files of the folder come from one commit. */
   readonly mayBeSigned: boolean;
-  /** The time that every file and header bears, in seconds: `SOURCE_DATE_EPOCH`. */
+  /** The time of every file and header, in seconds: `SOURCE_DATE_EPOCH`. */
   readonly epochS: number;
   /** @returns the tarball for npm without a Node, absolute */
   tarball(): Promise<string>;
-  /** @returns the tarball that brings a Node along, absolute */
+  /** @returns the tarball that contains a Node, absolute */
   tarballWithNode(): Promise<string>;
   /**
-   * What a clean install of the tarball makes on Linux x64: `bin/`, `dist/`, `web/dist/`,
-   * `node_modules/` and what else is published; without a Node.
-   * @returns its folder, absolute; it is shared, so a part copies what it changes
+   * Installs the tarball on Linux x64: `bin/`, `dist/`, `web/dist/`, `node_modules/` and the other
+   * published files, without a Node.
+   * @returns its folder, absolute; parts share it, so copy what you change
    */
   program(): Promise<string>;
   /**
-   * The Node of this machine, stripped (`stripNode`), which wants binutils.
-   * @returns it, absolute; it is shared as well
+   * Strips the Node of this machine (`stripNode`), with binutils.
+   * @returns its path, absolute; parts share it too
    */
   node(): Promise<string>;
 };
 
 export type Made =
-  /** The names of what was made, in the release's folder. */
+  /** The names of the new files in the release's folder. */
   | { readonly kind: 'made'; readonly names: readonly string[] }
-  /** This machine cannot make it. @property why a sentence, with what to do about it */
+  /** This machine lacks a tool. @property why a sentence that says what to do about it */
   | { readonly kind: 'not made'; readonly why: string };
 
 export type Part = {
-  /** As `npm run release -- <name>` has it. */
+  /** The name for `npm run release -- <name>`. */
   readonly name: string;
   make(making: Making): Promise<Made>;
 };

@@ -1,18 +1,18 @@
-/** svc as an install of the package makes it, which the packages for a system are made of. */
+/** Installs the package of svc, as the base of the packages for a system. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './run.ts';
 
-/** As npm has it. */
+/** The names are npm's. */
 export type Platform = { readonly os: string; readonly cpu: string; readonly libc?: string };
 
 const usual: Platform = { os: 'linux', cpu: 'x64', libc: 'glibc' };
 
 /**
- * Unpacks the tarball and installs what its lock names, for a platform and without any install
- * script.
- * @param scratch a folder of its own
- * @param platform Linux x64 with glibc when left out
+ * Unpacks the tarball and installs the versions of its lock for a platform, without install
+ * scripts.
+ * @param scratch an empty folder of its own
+ * @param platform default: Linux x64 with glibc
  * @returns the folder of the program
  */
 export async function makeProgram(

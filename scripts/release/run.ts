@@ -1,20 +1,20 @@
-/** Runs the programs that a release is made with. */
+/** Runs the tools that make a release. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 export type RunOptions = {
   readonly cwd?: string;
-  /** In the place of what the process has of that name; `undefined` takes it away. */
+  /** Replaces variables of the process; `undefined` removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What it reads. */
+  /** The text for its standard input. */
   readonly input?: string;
-  /** Is told of each line of its output, as it comes. */
+  /** Called with each line of its output as it arrives. */
   readonly told?: (line: string) => void;
 };
 
 /**
- * @returns what it wrote to its output
- * @throws with the command and what it wrote, when it cannot be run or ends with anything but 0
+ * @returns its standard output
+ * @throws with the command and its output, when it cannot start or ends with anything but 0
  */
 export async function run(
   program: string,
@@ -33,7 +33,7 @@ export async function run(
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   if (told !== undefined) createInterface(child.stdout).on('line', told);
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-  // Where it ends without reading, its exit code and its words tell why.
+  // A program may end without reading; its exit code and output then say why.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const code = await promise;

@@ -1,6 +1,6 @@
 /**
- * The bill of materials of a release: what a clean install of the package brings, what is built
- * into its files, what an install brings elsewhere, and the Node that some forms bring along.
+ * Makes the bill of materials of a release. It lists the packages of a clean install, those inside
+ * its files, and those of other platforms. It also lists the Node of the forms that contain one.
  * https://cyclonedx.org/docs/1.5/json/
  */
 import { createHash } from 'node:crypto';
@@ -33,14 +33,14 @@ type Component = {
 
 type Dependency = { readonly ref: string; readonly dependsOn?: readonly string[] };
 
-/** As npm makes it. */
+/** The output of npm. */
 type Installed = {
   readonly metadata: { readonly component: Component };
   readonly components: readonly Component[];
   readonly dependencies: readonly Dependency[];
 };
 
-/** What a lock tells of a package. */
+/** The facts that a lock holds of a package. */
 type Locked = {
   readonly version: string;
   readonly license?: string;
@@ -75,7 +75,7 @@ async function billOf(making: Making): Promise<object> {
     ...(await nodes(making, lock)),
   ]);
   const known = new Map(installed.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn ?? []]));
-  // What nothing installed asks for is a part of the program itself.
+  // A package that no installed package requires is a direct part of the program.
   const asked = new Set([...known.values()].flat());
   const own = first!['bom-ref'];
   const parts = others.map((one) => one['bom-ref']).filter((ref) => !asked.has(ref));
@@ -101,13 +101,13 @@ async function billOf(making: Making): Promise<object> {
   };
 }
 
-/** svc itself. npm calls it by the name of its folder. */
+/** svc itself. npm names it after its folder. */
 function ownOf({ metadata: { component } }: Installed, hash: Hash): Component {
   const name = component['bom-ref'].slice(0, component['bom-ref'].lastIndexOf('@'));
   return { ...plain(component), name, hashes: [hash] };
 }
 
-/** The fields that every npm gives alike; links and authors are not among them. */
+/** Keeps the fields that every npm writes alike; links and authors are not among them. */
 function plain(given: Component): Component {
   const { 'bom-ref': ref, type, name, version, ...others } = given;
   const { scope, description, hashes, licenses, purl } = others;
@@ -116,7 +116,7 @@ function plain(given: Component): Component {
   return { 'bom-ref': ref, type, name, version, ...Object.fromEntries(kept) };
 }
 
-/** The packages that a bundler has built into the files of that folder. */
+/** The packages that a bundler built into the files of that folder. */
 function builtIn(root: string, lock: Lock, folder: string): readonly Component[] {
   return bundledIn([join(root, folder)]).map((one: Bundled) => {
     const locked = lock.packages[one.folder] as Locked | undefined;
@@ -127,7 +127,7 @@ function builtIn(root: string, lock: Lock, folder: string): readonly Component[]
   });
 }
 
-/** What an install brings on another platform than the one whose install is listed. */
+/** The packages that an install brings only on another platform. */
 function elsewhere(lock: Lock): readonly Component[] {
   return Object.entries(lock.packages)
     .filter(([, entry]) => 'os' in entry)
@@ -135,8 +135,8 @@ function elsewhere(lock: Lock): readonly Component[] {
 }
 
 /**
- * The Node of the forms that bring one: for each platform the package that it comes from, and for
- * Linux x64, whose package is here, the program.
+ * The Node of the forms that contain one: a package for each platform, and for Linux x64, whose
+ * package is here, the program itself.
  */
 async function nodes(making: Making, lock: Lock): Promise<readonly Component[]> {
   const places = Object.keys(lock.packages).filter((place) =>
@@ -154,7 +154,7 @@ async function nodes(making: Making, lock: Lock): Promise<readonly Component[]> 
   );
 }
 
-/** As it comes, and as the forms for a system have it: without what only a debugger reads. */
+/** The program as published, and stripped of debug symbols for the packages of a system. */
 async function programs(
   making: Making,
   folder: string,
@@ -190,7 +190,7 @@ function packageOf(name: string, entry: Locked, properties: readonly Property[])
     name,
     version,
     scope: 'required',
-    // One that could be had nowhere when the lock was made has none.
+    // A package that was unavailable when npm made the lock has no hash.
     ...(content && { hashes: [{ alg: 'SHA-512', content }] }),
     licenses: [/^[\w.-]+$/.test(license) ? { license: { id: license } } : { expression: license }],
     purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
@@ -198,7 +198,7 @@ function packageOf(name: string, entry: Locked, properties: readonly Property[])
   };
 }
 
-/** Each once: one that is installed and built in as well is told in the words of the first. */
+/** Lists each package once. The first entry wins for one that is both installed and built in. */
 function merged(all: readonly Component[]): readonly Component[] {
   const byRef = new Map<string, Component>();
   for (const one of all) {
@@ -213,7 +213,7 @@ function joined(one: Component, other: Component): readonly Property[] {
   return [...(one.properties ?? []), ...(other.properties ?? [])];
 }
 
-/** Of the content, so that two bills have one exactly when they say the same. RFC 9562, 5.8. */
+/** An id made of the content: two bills share it exactly when they are equal. RFC 9562, 5.8. */
 function serialOf(content: object): string {
   const hex = createHash('sha256').update(JSON.stringify(content)).digest('hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);

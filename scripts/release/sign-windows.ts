@@ -1,14 +1,14 @@
 /**
- * The signature of a program for Windows, without which SmartScreen asks before its first start.
- * It is made with the certificate that `SVC_WINDOWS_CERTIFICATE` names, a PKCS #12 file, whose
- * password stands in the file that `SVC_WINDOWS_PASSWORD_FILE` names. Without it nothing is signed.
+ * Signs a program for Windows; without a signature SmartScreen asks before the first start.
+ * `SVC_WINDOWS_CERTIFICATE` names the certificate, a PKCS #12 file, and `SVC_WINDOWS_PASSWORD_FILE`
+ * a file with its password. Signs nothing without a certificate.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { run } from './run.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** @param file is signed in its place @param epochS the time that the signature says */
+/** @param file is replaced by the signed one @param epochS the time in the signature */
 export async function signForWindows(
   file: string,
   epochS: number,
@@ -24,8 +24,8 @@ export async function signForWindows(
 }
 
 /**
- * Takes the signature away that a program came with: it would be wrong once anything is put in.
- * Format: https://learn.microsoft.com/windows/win32/debug/pe-format
+ * Removes the original signature of a program, which any insertion would make invalid. Format:
+ * https://learn.microsoft.com/windows/win32/debug/pe-format
  */
 export function unsign(file: string): void {
   const bytes = readFileSync(file);

@@ -1,8 +1,8 @@
 /**
- * `SHA256SUMS`, over every file of a release, and who vouches for it: a signature by minisign, or a
- * file `UNSIGNED`. Only a whole release of a commit is signed: beside a part that is made alone
- * lies what was made before, of whatever. The list is the last that is put there, so that one that
- * is there is never without either. https://jedisct1.github.io/minisign/
+ * Writes `SHA256SUMS` over every file of a release, with a signature by minisign or a file
+ * `UNSIGNED`. It signs only a whole release of a commit: beside a part made alone may lie older
+ * files. The list is the last file written, so it never exists without one of the two.
+ * https://jedisct1.github.io/minisign/
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync } from 'node:fs';
@@ -25,12 +25,12 @@ type Key = {
 };
 
 export type SumsOptions = {
-  /** Of the release. */
+  /** The folder of the release. */
   readonly folder: string;
-  /** A folder of its own. */
+  /** An empty folder of its own. */
   readonly scratch: string;
   readonly version: string;
-  /** `null`: nobody signs it. */
+  /** `null`: no signature. */
   readonly key: Key | null;
 };
 
@@ -48,8 +48,8 @@ export const sumsPart = {
 
 /**
  * @returns the key that `SVC_MINISIGN_KEY` and `SVC_MINISIGN_PASSWORD` name
- * @throws where it is named and nothing can be signed with it: a release that was to be signed is
- *   not to go out without it
+ * @throws where the key is named but cannot sign: a release that should be signed must not go out
+ *   unsigned
  */
 export function keyOf(env: Readonly<Record<string, string | undefined>>): Key | null {
   const { SVC_MINISIGN_KEY: file = '', SVC_MINISIGN_PASSWORD: password = '' } = env;
@@ -59,7 +59,7 @@ export function keyOf(env: Readonly<Record<string, string | undefined>>): Key | 
   throw new Error('SVC_MINISIGN_KEY names a key, and minisign is not here. Install minisign.');
 }
 
-/** @returns the names of what was made */
+/** @returns the names of the new files */
 export async function makeSums(options: SumsOptions): Promise<readonly string[]> {
   const { folder, scratch, key } = options;
   for (const name of [sums, signature, unsigned]) rmSync(join(folder, name), { force: true });
@@ -73,8 +73,8 @@ export async function makeSums(options: SumsOptions): Promise<readonly string[]>
 }
 
 /**
- * @returns a line for each file of a folder and those below, as `sha256sum -c` reads it
- * @throws where something is neither a file nor a folder, for a sum would not be of it
+ * @returns a line for each file at any depth, as `sha256sum -c` reads it
+ * @throws for an entry that is neither file nor folder, since it has no sum
  */
 async function sumsOf(folder: string): Promise<string> {
   const lines: string[] = [];
@@ -88,10 +88,10 @@ async function sumsOf(folder: string): Promise<string> {
   return lines.join('');
 }
 
-/** Signs it, and looks whether the signature is one. */
+/** Signs the file, and verifies the signature. */
 async function sign(file: string, key: Key, { scratch, version }: SumsOptions): Promise<void> {
   const [made, publicKey] = [join(scratch, signature), join(scratch, 'minisign.pub')];
-  // It would tell the time else.
+  // minisign's own comment would contain the time.
   const comment = `${sums} of svc ${version}`;
   const input = `${key.password}\n`;
   const secret = ['-s', key.file];

@@ -1,7 +1,7 @@
 /**
- * The package for npm, twice. The plain one leaves the Node to the person who installs it. The
- * other one names, as optional packages, a Node for each platform: npm cannot choose to bring one
- * only where it is missing.
+ * Makes the package for npm, twice. With the plain one, a person installs Node. The other names a
+ * Node for each platform as optional packages, since npm cannot install one only where it is
+ * missing.
  */
 import { copyFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -24,11 +24,11 @@ type Manifest = {
 } & Readonly<Record<string, unknown>>;
 
 export type TarballOptions = {
-  /** Of the checkout, whose program and pages are built. */
+  /** The root of a checkout with a built program and built pages. */
   readonly root: string;
-  /** Where it is put. */
+  /** The output folder. */
   readonly folder: string;
-  /** A folder of its own. */
+  /** An empty folder of its own. */
   readonly scratch: string;
   readonly withNode: boolean;
 };
@@ -46,20 +46,20 @@ export async function makeTarball({ root, folder, scratch, withNode }: TarballOp
   const packages = bundledIn([join(root, 'dist'), join(root, 'web', 'dist')]);
   write(stage, 'THIRD-PARTY.txt', thirdPartyText(root, packages));
   setPlainModes(stage);
-  const said = await pack(stage, scratch);
-  const packed = join(scratch, packedName(said));
+  const output = await pack(stage, scratch);
+  const packed = join(scratch, packedName(output));
   const made = join(folder, tarballName(published, withNode));
   copyFileSync(packed, made);
   return made;
 }
 
-/** Nothing is written to the person's home, which may be read-only, and no registry is asked. */
+/** Writes nothing to the person's home, which may be read-only, and asks no registry. */
 function pack(stage: string, scratch: string): Promise<string> {
   const own = ['--cache', join(scratch, 'npm-cache'), '--no-update-notifier'];
   return run('npm', ['pack', '--json', '--ignore-scripts', ...own, stage], { cwd: scratch });
 }
 
-/** What a build has made there is all of its folder; of the others, what a commit has. */
+/** Copies all files of build folders, and of other folders only the files that git knows. */
 function layFiles(root: string, names: readonly string[], stage: string): void {
   const isBuilt = (name: string): boolean => /^(?:web\/)?dist(?:\/|$)/.test(name);
   for (const name of names.filter(isBuilt)) {
@@ -70,15 +70,15 @@ function layFiles(root: string, names: readonly string[], stage: string): void {
 }
 
 /**
- * What the packages ask for that are not built in. svc itself asks for nothing where a Node comes
- * along, and `engines` of the checkout is for the build tools.
+ * The range that the packages outside the bundle need. With its own Node, svc itself needs none,
+ * and the checkout's `engines` is for the build tools.
  */
 const nodeOfPackages = '>=20.8';
 
-/** The fields that mean something in a checkout alone. */
+/** Fields that have a meaning only in a checkout. */
 const ofCheckout = new Set(['devDependencies', 'overrides', 'private', 'scripts']);
 
-/** What is built in is named by nobody; what is for development stays in the checkout. */
+/** Removes the built-in packages and the fields for development. */
 function publishedOf(root: string, manifest: Manifest, withNode: boolean): Manifest {
   const kept = Object.entries(manifest).filter(([name]) => !ofCheckout.has(name));
   const isNode = (name: string): boolean => name.startsWith('node-');
@@ -96,7 +96,7 @@ function publishedOf(root: string, manifest: Manifest, withNode: boolean): Manif
   };
 }
 
-/** Of the launcher, which is plain JavaScript. */
+/** The minimum in the launcher, which is plain JavaScript. */
 function nodeMajorMin(root: string): string {
   const text = readFileSync(join(root, 'bin', 'bundled-node.js'), 'utf8');
   const [, major] = /nodeMajorMin = (\d+)/.exec(text) ?? [];
@@ -109,9 +109,9 @@ function tarballName({ name, version }: Manifest, withNode: boolean): string {
   return `${plain}${withNode ? '-with-node' : ''}-${version}.tgz`;
 }
 
-/** npm 10 tells an array of what it packed, npm 12 an object by name. */
-function packedName(said: string): string {
-  const [one] = Object.values(JSON.parse(said) as Record<string, { filename: string }>);
+/** npm 10 prints an array of packages, npm 12 an object by name. */
+function packedName(output: string): string {
+  const [one] = Object.values(JSON.parse(output) as Record<string, { filename: string }>);
   return basename(one!.filename);
 }
 

@@ -1,15 +1,15 @@
-/** The licences of what stands in the files that are published, which their licences ask for. */
+/** Collects the licences of all packages in the published files, as these licences require. */
 import { licenceText, type Bundled } from '../bundled.ts';
 
 const line = '-'.repeat(80);
 
-/** @returns the text: every licence once, after the packages that are under it */
+/** @returns the text: every licence once, after its packages */
 export function thirdPartyText(root: string, packages: readonly Bundled[]): string {
   const text = licencesOf(root, packages);
   return `The files in dist/ and web/dist/ hold parts of these packages.\n\n${text}`;
 }
 
-/** The same for any packages below that folder, without a word on where they are. */
+/** The same for any packages below that folder, without a sentence on their place. */
 export function licencesOf(root: string, packages: readonly Bundled[]): string {
   const under = new Map<string, string[]>();
   for (const one of packages) {

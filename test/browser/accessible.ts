@@ -1,24 +1,25 @@
-/** The rules of axe, held to a page as it is now. */
+/** Checks a page, as it is now, against the rules of axe. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** Half as long as `axe.source`: each document that is looked at reads it anew. */
+/** The minified file, half as long as `axe.source`: every checked document parses it again. */
 const axeSource = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** They take most of the time of a look, and alone differ between the colour schemes. */
+/** These rules take most of the time, and alone differ between the colour schemes. */
 const rulesOfColour = ['color-contrast', 'link-in-text-block'];
 
 /**
- * Looks of text that were measured and found good in this run. What looks the same is not looked at
- * again: pages are of the same parts. What axe leaves out, or cannot tell, is not among them.
+ * Styles of text that axe measured in this run and found good. Texts of the same style need no
+ * second check, since pages share their parts. Styles that axe skips or cannot judge are not among
+ * them.
  */
 const good = new Set<string>();
 
 /**
- * Runs in a page: the elements with a text of their own, by how they look: colour and size of the
- * letters, and whatever colours lie behind them, up to the root.
+ * Runs in a page: groups the elements with text by style. A style is the colour and size of the
+ * letters, and all colours behind them, up to the root.
  */
 const byLook = `((part) => {
   const behind = new Map();
@@ -50,7 +51,7 @@ const byLook = `((part) => {
   return found;
 })`;
 
-/** Of what axe says: a sentence for each breach, and the looks that it measured and found good. */
+/** Converts axe's result to a sentence for each breach, and the styles that it found good. */
 const saidBy = `(({ violations, passes, incomplete }) => {
   const elements = (of) => of.flatMap(({ nodes }) => nodes.map(({ element }) => element));
   const measured = new Set(elements(passes.filter(({ id }) => id === 'color-contrast')));
@@ -69,7 +70,7 @@ type Said = { readonly told: readonly string[]; readonly found: readonly string[
 
 /**
  * @param inside a selector: only that part of the page
- * @returns breaches of all rules but those of colour, a sentence each
+ * @returns breaches of all rules except those of colour, a sentence each
  */
 export async function breachesOfForm(page: Page, inside: string): Promise<readonly string[]> {
   const rules = Object.fromEntries(rulesOfColour.map((name) => [name, { enabled: false }]));
@@ -77,7 +78,7 @@ export async function breachesOfForm(page: Page, inside: string): Promise<readon
   return (await lookBy(page, part, { rules, resultTypes: ['violations'] })).told;
 }
 
-/** Those of the rules of colour, in the colour scheme that the page has now. */
+/** The breaches of the rules of colour, in the page's present colour scheme. */
 export async function breachesOfColour(page: Page, inside: string): Promise<readonly string[]> {
   const part = `document.querySelector(${JSON.stringify(inside)})`;
   const looks = await page.evaluate<string[]>(
@@ -98,7 +99,7 @@ const elementsOf = (looks: readonly string[]): string =>
   `${JSON.stringify(looks)}.flatMap((one) => globalThis.svcLooks.get(one))`;
 
 async function lookBy(page: Page, part: string, options: axe.RunOptions): Promise<Said> {
-  // It is large, and stays in a document that it was brought into.
+  // It is large, and stays in a document once it is there.
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axeSource);
   return page.evaluate<Said>(`axe.run(${part}, ${JSON.stringify(options)}).then(${saidBy})`);
 }

@@ -1,4 +1,4 @@
-/** The shell's own pages, as a person sees them: every one of them, without a script. */
+/** The shell's own pages in a browser, every one of them without a script. */
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { writeRedirectFile } from '../../src/lib/person-browser.ts';
 import { openPageStage, until, type PageStage } from '../fake/page-stage.ts';
 import { browserTest, pressOn, type Stage, type View } from './browser.ts';
 
-/** The page that it leads to waits, and is left only in its time. */
+/** The linked page waits; a click must not wait for it. */
 const noWait = { noWaitAfter: true };
 
 const start = (): Promise<PageStage> => openPageStage();
@@ -68,14 +68,14 @@ async function openPage(
   { room = '', width = 1_000, stands = true }: Opening = {},
 ): Promise<View> {
   const view = await open({ viewport: { width, height: 700 } });
-  // Playwright looks at no page that is about to be left, so that one that waits is not answered.
+  // Playwright cannot inspect a page that is about to navigate, so a waiting page gets no answer.
   if (stands) await view.page.route('**/wait*', (route) => route.fulfill({ status: 204 }));
   await view.page.goto(`${site.server.page}${room}`, { waitUntil: 'commit' });
   await view.page.getByRole('heading', { level: 1 }).waitFor();
   return view;
 }
 
-/** It fits, it can be used by everybody, and there is one way to go on that stands out. */
+/** The page fits, is accessible, and has one main action. */
 async function assertGood(view: View, hasMain: boolean): Promise<void> {
   await view.assertFits();
   await view.assertAccessible();
@@ -101,7 +101,7 @@ for (const room of ['log', 'log?of=application', 'configuration', 'settings', 'c
     writeFileSync(join(site.logs, 'svc.log'), `${'a long line '.repeat(40)}\n`.repeat(80));
     const view = await openPage(stage, { room, width: 360 });
     await assertGood(view, true);
-    // The newest lines, which are the last, are in sight.
+    // The newest lines, at the end of the log, are in sight.
     const log = view.page.getByRole('region', { name: 'The last lines' });
     for (const box of await log.all()) {
       const scrolled = await box.evaluate((pre) => {

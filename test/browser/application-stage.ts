@@ -1,4 +1,4 @@
-/** An admin server with an application around it, and that application's own page beside it. */
+/** An admin server with an application around it, and beside it that application's own page. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,17 +11,16 @@ import type { Site, View } from './browser.ts';
 
 export type ApplicationStage = Site & {
   readonly world: World;
-  /** The application's own page. */
   readonly page: string;
-  /** The address of a page of svc, with a code for one use. */
+  /** Returns the address of a page of svc, with a code for one use. */
   offer(path: string): string;
-  /** A token for a page that is handed it by its own window. */
+  /** Returns a token for a page that receives it from its own window. */
   grant(): string;
-  /** How often a window was asked for. */
+  /** How many times svc asked for a window. */
   readonly asked: () => number;
-  /** What becomes of the next question for a window. */
+  /** The answer to the next request for a window. */
   shows: ReturnType<ApplicationLink['showWindow']>;
-  /** The service ends, and its application goes on. */
+  /** Ends the service, while its application goes on. */
   end(): Promise<void>;
 };
 
@@ -77,12 +76,12 @@ async function start(canWrite: boolean): Promise<ApplicationStage> {
   return stage;
 }
 
-/** The page may go to the application's own page. */
+/** Allows the page to open the application's own page. */
 export function expectToLeave(view: View, { page }: ApplicationStage): void {
   view.expectFault(new RegExp(`left its origin: ${RegExp.escape(new URL(page).origin)}`));
 }
 
-/** The window that shows the page is one of the application, and hands it a token. */
+/** Makes the page's window one of the application, which gives it a token. */
 export async function lendShell(
   page: Page,
   stage: ApplicationStage,

@@ -1,4 +1,4 @@
-/** The pages inside the application: who comes in by it, who is put out, and when svc has ended. */
+/** The pages inside the application: signing in through it, losing access, and the end of svc. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest, noAnswer, pressOn, type Stage, type View } from './browser.ts';
@@ -16,7 +16,7 @@ const readOnly = (): Promise<ApplicationStage> => startApplication(false);
 const applicationLink = (page: Page) =>
   page.getByRole('link', { name: 'This application', exact: true });
 
-/** The page of the builder is served with a 401, since nobody can show a token in an address. */
+/** The server sends the page of the builder with a 401, since an address cannot contain a token. */
 const beforeSignIn = /status of 401.*\/builder/;
 
 async function enter({ site, open }: Stage<ApplicationStage>, path = '/ui'): Promise<View> {

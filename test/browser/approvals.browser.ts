@@ -1,4 +1,4 @@
-/** Calls that wait for a yes, in the live view: looked at, approved, refused, and decided twice. */
+/** Calls that wait for approval, in the live view: shown, approved, refused, and decided twice. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { asks, lastOf } from '../agents/stage.ts';
@@ -12,9 +12,9 @@ import { operatorToken, signIn } from './operator-stage.ts';
 
 type Stage = Site & {
   readonly receiver: Receiver;
-  /** Says what is to be reckoned; resolves once the question for a yes arrived. */
+  /** Sends an expression to calculate; resolves when the request for approval arrives. */
   readonly ask: (expression: string) => Promise<void>;
-  /** As another operator would. */
+  /** Refuses the call as another operator. */
   readonly refuse: () => Promise<void>;
 };
 
@@ -64,7 +64,7 @@ async function startStage(): Promise<Stage> {
 const focused = (page: Page) =>
   page.evaluate<string>('document.activeElement.textContent.trim().slice(0, 80)');
 
-/** The focus is within the part of the page, though the row that had it is gone. */
+/** The focus stays in this part of the page when its row is gone. */
 const isInPart = '() => document.activeElement.closest("main") !== null';
 
 async function openFirst(page: Page): Promise<void> {

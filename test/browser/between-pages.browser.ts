@@ -1,4 +1,4 @@
-/** From what a thing does to what it is configured as, and back. */
+/** Links from the state of a thing to its configuration, and back. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
@@ -6,7 +6,7 @@ import { contextWith, enter, show } from './builder-desk.ts';
 
 const notSignedIn = /401 \(Unauthorized\)/;
 
-/** By its link, which has the focus of the keyboard. */
+/** Follows a link by keyboard, after giving it the focus. */
 async function followLink(page: Page, name: string): Promise<void> {
   await page.getByRole('link', { name }).press('Enter');
 }

@@ -1,4 +1,4 @@
-/** The browser's own watch over pages, held to pages that misbehave. */
+/** The checks of `View`, against pages that misbehave. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -17,7 +17,7 @@ const pages = new Map([
   ['/pale', pale],
 ]);
 
-/** Pages under the policy of the admin server at `/strict`, without one elsewhere. */
+/** Serves pages with the admin server's policy at `/strict`, and without one elsewhere. */
 async function startPages(): Promise<Site> {
   const server = createServer(({ url }, response) => {
     const headers = { ...(url === '/strict' && securityHeaders), 'content-type': 'text/html' };

@@ -1,12 +1,12 @@
 /**
- * Tests in a real browser: Chromium, one for a test file, a fresh context for each view. A view
- * fails its test over whatever a page should never do: an error on the console or a throw, a
- * breach of its content security policy, a request to anywhere but its own origin.
+ * Tests in a real browser: one Chromium for a test file, a fresh context for each view. A view
+ * fails its test when a page does one of three things: it logs an error or throws, breaches its
+ * content security policy, or sends a request outside its own origin.
  *
- * `waitForFunction` is given a function, `() => …` in a text: the policy of a page lets the first
- * look evaluate a text, and refuses it to each further one.
+ * Give `waitForFunction` a function, `() => …` as text. The policy of a page lets only the first
+ * poll evaluate an expression.
  *
- * To copy: live-view.browser.ts. `npm run browser` runs them all.
+ * Copy live-view.browser.ts for a new test. `npm run browser` runs all of them.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -29,7 +29,7 @@ import { watching } from './watching.ts';
 const pictures = join(import.meta.dirname, '../../.tmp/pictures');
 
 const named = process.env['SVC_CHROMIUM'];
-/** Of one Chromium the shell: it has no windows, so that a view costs a fifth. */
+/** The headless shell comes first: it has no windows, so a view costs a fifth. */
 const programs = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const program = named ?? programs.find(canRun) ?? programs[1]!;
 const missing = named === undefined && !canRun(program) && notThere();
@@ -47,7 +47,7 @@ process.on('exit', () => {
 const running = new Set<string>();
 const counts = { all: 0, done: 0, failed: 0 };
 
-/** What the tests of pages are at, for people. */
+/** Names the tests of pages that run now, for people. */
 export function underWay(): string {
   const { all, done, failed } = counts;
   const faults = failed === 0 ? '' : `, ${failed} of them failed`;
@@ -62,7 +62,7 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Nothing leaves this machine, whatever a page asks for.
+  // Keeps all requests of the pages on this machine.
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost',
 ];
 
@@ -76,10 +76,10 @@ function browser(): Promise<Browser> {
   return launched;
 }
 
-/** Presses Enter on the button that is called so, once it can be used: a press would not wait. */
+/** Presses Enter on the button of this name, once it is enabled: a press would not wait. */
 export async function pressOn(where: Page | Locator, name: string | RegExp): Promise<void> {
   const button = where.getByRole('button', { name, disabled: false });
-  // What a page has led to may still be about to take the focus, and would take the key with it.
+  // A navigation may still move the focus, and the key would go there.
   await until(`the focus to stay on ${String(name)}`, () =>
     button.evaluate(async (element) => {
       const { ownerDocument: page } = element;
@@ -93,21 +93,21 @@ export async function pressOn(where: Page | Locator, name: string | RegExp): Pro
   await button.page().keyboard.press('Enter');
 }
 
-/** Chromium writes to the console how a service that has ended gave no answer, one way of many. */
+/** Chromium's console errors for requests to a service that has ended. */
 export const noAnswer = /Failed to load resource: net::ERR_/;
 
-/** What the pages come from; `origin` is `http://127.0.0.1:<port>`, all that they may ask. */
+/** The server of the pages; `origin` is `http://127.0.0.1:<port>`, the only allowed origin. */
 export type Site = AsyncDisposable & { readonly origin: string };
 
 export type Stage<S> = {
   readonly site: S;
-  /** Another person at another browser: nothing is shared between two views. */
+  /** Opens another browser for another person: two views share nothing. */
   readonly open: (options?: BrowserContextOptions) => Promise<View>;
 };
 
 /**
- * A test with a browser; skipped, with a word on stderr, where there is none.
- * @param start makes the site; it is closed after the views, so that no page finds it gone
+ * A test with a browser. Without one it is skipped, with a note on stderr.
+ * @param start makes the site; it closes after the views, so that no page loses its server
  */
 export function browserTest<S extends Site>(
   name: string,
@@ -153,7 +153,7 @@ async function tryPage<S extends Site>(
   for (const view of views) view.assertClean();
 }
 
-/** The error of a test, with what its pages did wrong until then and where they are pictured. */
+/** Adds the faults of the test's pages, and the paths of their pictures, to its error. */
 async function withFaults(cause: unknown, name: string, views: readonly View[]): Promise<Error> {
   const lines = [cause instanceof Error ? cause.message : String(cause)];
   for (const [index, view] of views.entries()) {
@@ -177,7 +177,7 @@ async function openView(origin: string, options: BrowserContextOptions = {}): Pr
     baseURL: origin,
     locale: 'en-GB',
     timezoneId: 'UTC',
-    // Axe would measure the colours of a movement under way.
+    // axe would measure colours in the middle of an animation.
     reducedMotion: 'reduce',
     ...options,
   });
@@ -186,7 +186,7 @@ async function openView(origin: string, options: BrowserContextOptions = {}): Pr
   return new View(origin, context, await context.newPage());
 }
 
-/** One person at one browser: a context with a page, and all that went wrong there. */
+/** One person at one browser: a context with a page, and all its faults. */
 export class View {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -214,33 +214,33 @@ export class View {
     if (!isInside && host !== new URL(origin).host) this.#faults.push(`left its origin: ${url}`);
   }
 
-  /** Waits until something like it went wrong, expected or not. */
+  /** Waits until a fault matches, expected or not. */
   async faulted(pattern: RegExp): Promise<void> {
     await until(`a fault like ${pattern}`, () => this.#faults.some((one) => pattern.test(one)));
   }
 
-  /** Waits until all that was expected came: Chromium tells of it when it finds the time. */
+  /** Waits for all expected faults, which Chromium may report late. */
   async expectedCame(): Promise<void> {
     for (const pattern of this.#expected) await this.faulted(pattern);
   }
 
-  /** What went wrong so far, but for what was expected. */
+  /** The faults so far, except the expected ones. */
   get faults(): readonly string[] {
     const known = [...this.#expected, ...this.#allowed];
     return this.#faults.filter((fault) => !known.some((one) => one.test(fault)));
   }
 
-  /** From here on it is no fault, and has to come: Chromium writes each 401 to the console. */
+  /** From now on this is no fault, and must occur: Chromium writes each 401 to the console. */
   expectFault(pattern: RegExp): void {
     this.#expected.push(pattern);
   }
 
-  /** From here on it is no fault, and may come or not, by who is faster. */
+  /** From now on this is no fault, and may occur: it depends on timing. */
   allowFault(pattern: RegExp): void {
     this.#allowed.push(pattern);
   }
 
-  /** The test calls it itself only where it wants to know sooner. */
+  /** Fails the test over faults. Call it only to know earlier than at the end. */
   assertClean(): void {
     assert.deepEqual(this.faults, [], 'the page did what no page may');
     for (const pattern of this.#expected) {
@@ -252,7 +252,7 @@ export class View {
   }
 
   /**
-   * Holds the page, as it is now, to every rule of axe, in light and in dark.
+   * Checks the page, as it is now, against every rule of axe, in light and in dark.
    * @param inside a selector: only that part of the page
    */
   async assertAccessible(inside = ':root'): Promise<void> {
@@ -266,7 +266,7 @@ export class View {
   }
 
   /**
-   * No content is wider than the window, so that nobody has to scroll sideways to read.
+   * No content is wider than the window, so nobody scrolls sideways to read.
    * Rule: WCAG 2.2, 1.4.10; at 320 CSS pixels, so at the 360 of a small telephone.
    */
   async assertFits(): Promise<void> {
@@ -277,14 +277,14 @@ export class View {
   }
 
   /**
-   * Whatever is pressed is large enough for a finger, but for words of a sentence.
+   * Every control is large enough for a finger, except links in a sentence.
    * Rule: WCAG 2.2, 2.5.8.
    */
   async assertTargets(): Promise<void> {
     assert.deepEqual(await this.page.evaluate<string[]>(smallTargets), [], this.page.url());
   }
 
-  /** A picture of the whole page in `.tmp/pictures`. @returns its path */
+  /** Saves a picture of the whole page in `.tmp/pictures`. @returns its path */
   async picture(name: string): Promise<string> {
     mkdirSync(pictures, { recursive: true });
     const path = join(pictures, `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 100)}.png`);

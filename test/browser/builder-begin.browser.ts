@@ -1,4 +1,4 @@
-/** From a template to a service that answers, without a look at JSON; and where the token goes. */
+/** From a template to a running service without editing JSON; and the places of the token. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -8,7 +8,7 @@ import { freePort } from '../support/program.ts';
 import { browserTest } from './browser.ts';
 import { contextWith, show, signIn } from './builder-desk.ts';
 
-/** Opens the form of a place by the outline, and fills its fields. */
+/** Opens the form of a place from the outline, and fills its fields. */
 async function fill(page: Page, place: string, fields: Record<string, string>): Promise<void> {
   await page.getByRole('treeitem', { name: place }).first().click();
   await show(page, 'Form');
@@ -31,7 +31,7 @@ browserTest('from a template to answers, without JSON', contextWith(), async ({ 
   await view.assertAccessible();
   await dialog.getByRole('button', { name: 'Replace mine with it' }).click();
   const [port, [model]] = [await freePort(), service.first.brains[0]!['models'] as object[]];
-  // Nobody else takes it while the rest is written.
+  // Keeps the port free of others until the configuration is complete.
   const keeper = createServer().listen(port, '127.0.0.1').unref();
   await once(keeper, 'listening');
   const { base_url: modelUrl } = model as { base_url: string };
@@ -48,7 +48,7 @@ browserTest('from a template to answers, without JSON', contextWith(), async ({ 
   await page.getByText(/^[23] votes: \S+ \(Ollama\), /).waitFor();
   await show(page, 'Review');
   await page.getByText(/the webhook listener restarts/).waitFor();
-  // The browser keeps the draft itself, soon after the last edit; the test's time ends the wait.
+  // The browser stores the draft soon after the last edit; the test's time limit ends the wait.
   let kept = '';
   while (!kept.includes('triage')) kept = await assertTokenNowhere(page, urls);
   keeper.close();
@@ -59,7 +59,7 @@ browserTest('from a template to answers, without JSON', contextWith(), async ({ 
   await assertTokenNowhere(page, urls);
 });
 
-/** Not in an address, a cookie, or anything that the browser keeps. @returns what it keeps */
+/** No address, cookie or stored value contains the token. @returns the stored values */
 async function assertTokenNowhere(page: Page, urls: readonly string[]): Promise<string> {
   const kept = await page.evaluate<string[]>(`(async () => {
     const databases = await indexedDB.databases();

@@ -1,4 +1,4 @@
-/** What models cost, and the budget of a brain, in the builder. */
+/** Prices of models, and the budget of a brain, in the builder. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
 import { answerConfig, contextWith, signIn } from './builder-desk.ts';

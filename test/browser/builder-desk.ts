@@ -1,4 +1,4 @@
-/** The builder of a running service, and somebody who is signed in there. */
+/** The builder of a running service, with a signed-in person. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { adminToken, startConfigured } from '../config/program.ts';
@@ -6,7 +6,7 @@ import type { Site, View } from './browser.ts';
 
 export type TurnContext = Site & { readonly service: Awaited<ReturnType<typeof startConfigured>> };
 
-/** @param settings of the configuration that it begins with, beside the usual */
+/** @param settings of the first configuration, beside the usual ones */
 export const contextWith =
   (settings: object = {}, env: Record<string, string> = {}) =>
   async (): Promise<TurnContext> => {
@@ -19,7 +19,7 @@ export const contextWith =
     };
   };
 
-/** Opens the door; the page comes with a 401, which Chromium writes to its console. */
+/** Opens the sign-in page. It comes with a 401, which Chromium writes to its console. */
 export async function pairingRequest(view: View, tab = 'graph'): Promise<Page> {
   const { page } = view;
   view.expectFault(/401 \(Unauthorized\)/);
@@ -28,7 +28,7 @@ export async function pairingRequest(view: View, tab = 'graph'): Promise<Page> {
   return page;
 }
 
-/** Signs in at the door. */
+/** Signs in on the sign-in page. */
 export async function enter(page: Page): Promise<void> {
   await page.getByLabel('Administrator token').fill(adminToken);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -41,18 +41,18 @@ export async function signIn(view: View, tab = 'graph'): Promise<Page> {
   return page;
 }
 
-/** The page is told that this text is in use: one that no program could start with here. */
+/** Tells the page that this text is in use. No program here could start with it. */
 export async function answerConfig(page: Page, text: string, revision = 'r-1'): Promise<void> {
   const json = { revision, text, file: '/etc/svc/svc.json', usedAt: Date.now() };
   await page.route('**/api/v1/config', (route) => route.fulfill({ json }));
 }
 
-/** Keys are one step of the history however long the machine takes between them. */
+/** Makes keys one step of the history on any machine, however slow. */
 export async function stopClock(page: Page): Promise<void> {
   await page.evaluate('{ const now = Date.now(); Date.now = () => now; }');
 }
 
-/** Opens the outline where a small screen folds it away. */
+/** Opens the outline, which a small screen folds away. */
 export async function unfold(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Outline', exact: true, expanded: false });
   if (await button.isVisible()) await button.click();
@@ -63,7 +63,7 @@ export async function show(page: Page, tab: string): Promise<void> {
   await page.getByRole('tab', { name: tab, exact: true }).click();
 }
 
-/** Nothing of the tab that is shown is cut off, nor has to be scrolled to sideways. */
+/** The shown tab has no clipped content and needs no sideways scrolling. */
 export async function assertTabFits(page: Page): Promise<void> {
   const sizes = "((one) => [one.scrollWidth, one.clientWidth])(document.getElementById('view'))";
   const [content, place] = await page.evaluate<[number, number]>(sizes);

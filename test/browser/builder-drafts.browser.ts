@@ -1,11 +1,11 @@
-/** Drafts of the builder that outlast a page: of several tabs, and what is not kept. */
+/** Drafts of the builder that outlast a page: of several tabs, and the data that no draft keeps. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
 import { contextWith, enter, show, signIn } from './builder-desk.ts';
 
 const state = (page: Page) => page.locator('#draft-state');
-/** A page hears of what another one keeps, or keeps no more, a moment later. */
+/** Waits for this number of drafts: changes of other pages arrive a moment later. */
 const keeps = (page: Page, drafts: number) =>
   page.waitForFunction(`() => localStorage.length === ${drafts}`);
 
@@ -109,7 +109,7 @@ browserTest('an offered draft keeps its place, and Not now holds', contextWith()
   await other.locator(':focus:not(button)').waitFor();
   await keeps(page, 1);
   await other.getByRole('button', { name: 'Not now' }).click();
-  // After a reload of its tab a draft has another id.
+  // Reloading its tab gives a draft another id.
   await put('reloaded', 120_000, 'newer');
   await page.evaluate("localStorage.removeItem('svc-builder-draft.newer')");
   await put('eldest', 3 * 3_600_000);
@@ -129,7 +129,7 @@ browserTest('who signs out is told what would be lost', contextWith(), async (s)
   await page.keyboard.press('Control+End');
   await page.keyboard.type(' unfinished');
   await page.getByText('Something stands after the end', { exact: false }).waitFor();
-  // Not the button of the dialog, which lasts a moment longer than its being open.
+  // Not the button of the dialog, which disappears a moment after the dialog closes.
   const leave = page.getByRole('button', { name: 'Sign out', exact: true });
   await leave.click();
   await page.getByText('its text is no JSON').waitFor();

@@ -1,4 +1,4 @@
-/** The first run in the builder: what can be applied, what cannot, and the way to the rest. */
+/** The first run in the builder: changes to apply, changes to refuse, and the way to the rest. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -73,13 +73,13 @@ browserTest(
     await page.getByRole('button', { name: 'Apply the rest; storage after a restart' }).click();
     await page.getByRole('heading', { name: 'The rest is in use' }).waitFor();
     assert.equal(await service.onDisk(), JSON.stringify(rest, null, 2));
-    // The draft is what is left.
+    // Only the draft is left.
     await page.getByText('Nothing else is changed.').waitFor();
     await page.getByText('"storage": {').waitFor();
     await page.getByText(`svc config check ${service.file}`).waitFor();
     await page.getByText('sudo systemctl restart svc').waitFor();
     await view.assertAccessible();
-    // As it says.
+    // Does what the page says.
     await writeFile(service.file, JSON.stringify(whole, null, 2));
     view.expectFault(noAnswer);
     await service.program[Symbol.asyncDispose]();

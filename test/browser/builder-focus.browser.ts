@@ -1,4 +1,4 @@
-/** After each action in the builder the focus is on what it led to, never nowhere. */
+/** Each action in the builder leaves the focus on its result, never nowhere. */
 import type { Page } from 'playwright-core';
 import { adminToken } from '../config/program.ts';
 import { answerConfig, contextWith, enter, pairingRequest, show, signIn } from './builder-desk.ts';
@@ -7,7 +7,7 @@ import { lateFrames } from './watching.ts';
 
 const timeout = '[id="field-brains[0].models[0].timeout_seconds"]';
 
-/** Waits until the focus is on the heading with these words. */
+/** Waits until the heading with these words has the focus. */
 const onHeading = (page: Page, words: string) =>
   page.locator('h2:focus').filter({ hasText: words }).waitFor();
 
@@ -106,7 +106,7 @@ browserTest('an address leads to what is selected, and to a field', contextWith(
 browserTest('what a command leads to keeps the focus', contextWith(), async ({ open }) => {
   const view = await open();
   const { page } = view;
-  // The palette is gone a frame after its command was done.
+  // The palette closes a frame after its command has run.
   await page.addInitScript(lateFrames);
   await answerConfig(page, '{"brains": []}');
   await signIn(view, 'json');

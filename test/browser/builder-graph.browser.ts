@@ -1,4 +1,4 @@
-/** The graph of the builder: seen, and changed by mouse and by keyboard. */
+/** The graph of the builder: its display, and changes by mouse and by keyboard. */
 import assert from 'node:assert/strict';
 import { browserTest, pressOn } from './browser.ts';
 import { assertTabFits, contextWith, show, signIn } from './builder-desk.ts';
@@ -28,7 +28,7 @@ browserTest(
     await node('paid').getByText('never asked: private brain').waitFor();
     await node('idle').getByText('no route names this brain').waitFor();
     await node('idle').getByText('no route leads here').waitFor({ state: 'detached' });
-    // Lines are drawn once both of their ends are measured.
+    // The graph draws lines once both ends are measured.
     await page.getByLabel('echo never asks paid').waitFor({ state: 'attached' });
     await node('idle').click();
     await page.getByRole('heading', { name: 'brain idle' }).waitFor();
@@ -65,7 +65,7 @@ browserTest(
     const { keyboard } = page;
     await page.locator('.react-flow__node').first().focus();
     await keyboard.press('Enter');
-    // One alone: of several it could not be told which.
+    // Waits for a single marked node: among several it would be ambiguous.
     await page.locator('.react-flow__node[aria-current]').waitFor();
     const brain = page.getByLabel('Connect to the brain');
     await brain.waitFor();

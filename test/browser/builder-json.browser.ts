@@ -1,4 +1,4 @@
-/** The editor of the text comes by itself, and may not come. */
+/** The editor of the text loads separately, and may fail to load. */
 import { contextWith, signIn } from './builder-desk.ts';
 import { browserTest, pressOn } from './browser.ts';
 

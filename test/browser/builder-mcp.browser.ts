@@ -1,4 +1,4 @@
-/** An agent with an MCP server, in the form: what no box can show, and variables by name. */
+/** An agent with an MCP server, in the form: values without a field, and variables by name. */
 import assert from 'node:assert/strict';
 import { fakeServer } from '../fake/mcp/stage.ts';
 import { browserTest } from './browser.ts';

@@ -1,4 +1,4 @@
-/** Sight of models, and speech of a messenger, in the builder. */
+/** Models that see pictures, and a messenger with speech, in the builder. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
 import { answerConfig, contextWith, signIn } from './builder-desk.ts';

@@ -1,4 +1,4 @@
-/** Drafts that are reviewed and applied: to a running service, which goes on answering. */
+/** Reviewing drafts and applying them to a running service, which continues to answer. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -17,9 +17,8 @@ import {
 import { until } from '../support/waiting.ts';
 
 /**
- * Types the whole text anew, as somebody does who pastes it, and shows what it changes. The tab
- * looks once whether somebody else applied something; that is over then, so that what is applied
- * after it is met by applying.
+ * Replaces the whole text, as a paste does, and opens its review. The tab then checks once for
+ * changes of other people, and this function waits for that. So only applying finds a later change.
  */
 async function paste(page: Page, document: object): Promise<void> {
   await show(page, 'JSON');
@@ -132,7 +131,7 @@ browserTest('each refusal says what to do', contextWith(), async ({ site, open }
   await apply(page);
   await alert.getByText('Somebody has edited the file itself').waitFor();
   assert.equal(await service.say('still there?'), 'of first');
-  // What would be lost is shown before.
+  // The page first shows the loss.
   await alert.getByText('Brain echo is removed', { exact: false }).waitFor();
   const lines = alert.getByRole('group', { name: 'The file, and yours over it' });
   await lines.getByText('{"edited": "by hand"}').waitFor();

@@ -1,4 +1,4 @@
-/** The builder on a small telephone, with names that are long. */
+/** The builder on a small telephone, with long names. */
 import assert from 'node:assert/strict';
 import { assertTabFits, contextWith, show, signIn, unfold } from './builder-desk.ts';
 import { browserTest, type View } from './browser.ts';
@@ -53,7 +53,7 @@ for (const name of long) {
   });
 }
 
-/** The heading of the form has room for its words: none of them lies over the button beside it. */
+/** The words of the form's heading do not overlap the button beside it. */
 async function assertApart({ page }: View): Promise<void> {
   const [words, room] = await page.evaluate<[number, number]>(
     `((one) => [one.scrollWidth, one.clientWidth])(document.querySelector('#view h2'))`,

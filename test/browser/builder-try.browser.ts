@@ -1,4 +1,4 @@
-/** A brain of a draft that is tried: asked for real, with nothing delivered or kept. */
+/** Trying a brain of a draft: real questions, without delivering or storing anything. */
 import assert from 'node:assert/strict';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel, Script } from '../fake/model-server.ts';
@@ -117,7 +117,7 @@ browserTest(
   },
 );
 
-/** Its models follow a script each, and are asked one after the other. */
+/** Each model follows its script; they are asked one after the other. */
 const contextAsking =
   (...scripts: readonly Script[]) =>
   async (): Promise<TurnContext & { readonly model: FakeModel }> => {
@@ -187,7 +187,7 @@ browserTest(
   },
 );
 
-/** Holds an answer back behind its first word. */
+/** Sends the first word of an answer, and holds the rest. */
 function heldBack(answer: string) {
   const gate = Promise.withResolvers<void>();
   const between = (piece: number) => (piece === 0 ? gate.promise : undefined);

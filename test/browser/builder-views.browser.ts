@@ -1,4 +1,4 @@
-/** Every view of the builder, for every eye and ear, on every screen. */
+/** Every view of the builder is accessible and fits every screen. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -21,7 +21,7 @@ const faulty = everything
 
 type Look = () => Promise<void>;
 
-/** Leads from the door over the forms; `look` is called in each. */
+/** Walks from the sign-in page over the forms, and calls `look` in each. */
 async function walkForms(view: View, look: Look): Promise<void> {
   const { page } = view;
   await answerConfig(page, faulty);
@@ -32,7 +32,7 @@ async function walkForms(view: View, look: Look): Promise<void> {
   await lookAt(page, [/^Telegram/, /^local first/], look);
 }
 
-/** Over the others; each test has its time. */
+/** Walks over the other forms, since each test has its own time limit. */
 async function walkMoreForms(view: View, look: Look): Promise<void> {
   const { page } = view;
   await answerConfig(page, faulty);
@@ -48,7 +48,7 @@ async function lookAt(page: Page, names: readonly RegExp[], look: Look): Promise
   }
 }
 
-/** Over what is no form. */
+/** Walks over the views that are no forms. */
 async function walkRest(view: View, look: Look): Promise<void> {
   const { page } = view;
   await answerConfig(page, faulty);

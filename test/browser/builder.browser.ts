@@ -1,4 +1,4 @@
-/** The builder, by what a person does in it. */
+/** The builder, by the actions of a person. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const golden = join(import.meta.dirname, '../golden');
 const everything = readFileSync(join(golden, '0.1-everything.json'), 'utf8');
 
 const state = ({ page }: View) => page.locator('#draft-state');
-/** Waits until the focus is on a field, or inside what has this id. */
+/** Waits until the focus is on a field, or inside the element with this id. */
 const focusOn = ({ page }: View, id: string) => page.locator(`[id^="${id}"]:focus`).waitFor();
 const branch = ({ page }: View, name: string | RegExp) => page.getByRole('treeitem', { name });
 
@@ -59,7 +59,7 @@ browserTest('everything is done by the keyboard', contextWith(), async ({ open }
   await press('Enter');
   await page.getByRole('heading', { level: 2, name: 'Storage' }).waitFor();
   await focusOn(view, 'field-storage');
-  // Past the button that removes the block.
+  // Passes the button that removes the block.
   await press('Tab');
   await press('Tab');
   await page.keyboard.type('svc.db');
@@ -90,7 +90,7 @@ browserTest('each problem leads to its field, and is mended', contextWith(), asy
   await rename.click();
   await rename.waitFor({ state: 'detached' });
   assert.equal(await page.locator(':focus').getAttribute('id'), 'problems-title');
-  // The list moves up a moment after a fix: who presses the next one then may let go beside it.
+  // The list moves up a moment after a fix, so an early click could miss the next button.
   for (const [sum, name] of [
     ['4 errors, 1 warning', 'Write 60'],
     ['3 errors, 1 warning', 'Write fanout'],
@@ -175,7 +175,7 @@ browserTest('lines that nobody touched keep their ends', contextWith(), async (s
   await state(view).getByText('as in use').waitFor();
 });
 
-/** The draft that the browser keeps, once it holds this. */
+/** Returns the stored draft, once it contains these words. */
 function keptDraft(page: Page, words: string): Promise<string> {
   return until(`a draft with ${words}`, async () => {
     const kept = await page.evaluate<string[]>('Object.values(localStorage)');
@@ -304,7 +304,7 @@ browserTest('every field of the contract has its place in a form', contextWith()
   );
 });
 
-/** Where a configuration that has everything could hold a value; without what forbids itself. */
+/** Every path where the most complete configuration could hold a value, except forbidden pairs. */
 function* fieldsOf(field: Field, value: unknown, path: string): Generator<string> {
   if (path !== '') yield path;
   if (field.type === 'list' && Array.isArray(value)) {

@@ -1,4 +1,4 @@
-/** A conversation is taken over on its page, answered by hand, and given back. */
+/** A takeover of a conversation on its page: taken, answered by a person, and released. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
 import { operatorToken, signIn, startOperatorStage, tabTo } from './operator-stage.ts';

@@ -1,4 +1,4 @@
-/** The configuration in the live view: names for a reader, its text and the way back for others. */
+/** The configuration in the live view: names for a reader; text and rollback for other people. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
 import { signIn, startOperatorStage, tabTo } from './operator-stage.ts';
@@ -65,7 +65,7 @@ browserTest('what cannot be restored is said in words', startOperatorStage, asyn
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('row').filter({ hasText: 'removed' }).waitFor();
   await site.change('"sequential"', '"fanout"');
-  // It has come to the page, behind the dialog, and is still not what was compared.
+  // The change has reached the page behind the dialog, but differs from the compared text.
   await page.locator('pre').getByText('"fanout"').waitFor();
   view.expectFault(/status of 412/);
   await dialog.getByRole('button', { name: 'Restore' }).click();

@@ -1,4 +1,4 @@
-/** Dead letters and deliveries in the live view: seen by a reader, moved by an operator. */
+/** Dead letters and deliveries in the live view: shown to a reader, replayed by an operator. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
@@ -8,21 +8,21 @@ import { until } from '../support/waiting.ts';
 
 const answer = 'It opens at nine.';
 
-/** Three replies that their receiver wants no more. */
+/** Three replies that their receiver refuses for good. */
 async function startWithDead(): Promise<OperatorStage> {
   await using opened = new AsyncDisposableStack();
   const stage = opened.use(await startOperatorStage());
   stage.receiver.script.push(410, 410, 410);
   for (const [index, conversation] of ['a', 'b', 'c'].entries()) {
     await stage.say('when?', conversation);
-    // One after the other: the first one is the oldest.
+    // One after the other, so that the first one is the oldest.
     await untilDead(stage, index + 1);
   }
   opened.move();
   return stage;
 }
 
-/** Waits until so many are given up. */
+/** Waits for this number of dead letters. */
 async function untilDead({ origin }: OperatorStage, number: number): Promise<void> {
   await until(`${number} are given up`, async () => {
     const told = await fetch(`${origin}/api/v1/dead-letters`);
@@ -35,7 +35,7 @@ async function openDead(page: Page): Promise<void> {
   await page.getByRole('row').nth(3).waitFor();
 }
 
-/** Of the one reason that there is. */
+/** The only reason in the list. */
 const reason = (page: Page) => page.getByRole('listitem').filter({ hasText: 'gone' });
 
 browserTest('a reader sees why, and no text and no way to move', startWithDead, async (it) => {
@@ -97,7 +97,7 @@ browserTest(
     const rows = page.getByRole('row').filter({ hasText: 'the shop has closed' });
     await rows.nth(1).waitFor();
     assert.match(await rows.first().innerText(), /discard[^]*id \w+[^]*done \(200\)/);
-    // Their text was shown to an operator: that is a row, too.
+    // Showing their text to an operator adds a row.
     await page.getByRole('row').filter({ hasText: 'read dead letter' }).first().waitFor();
     assert.equal(await page.getByRole('row').count(), 5);
     await view.assertAccessible();
@@ -108,7 +108,7 @@ browserTest('all of one reason are replayed, the oldest first', startWithDead, a
   const { receiver } = it.site;
   const { page } = await it.open();
   let asked = 3;
-  // Conversations do not wait for each other: each is asked for once the one before has come.
+  // Conversations run in parallel, so each request starts after the one before has arrived.
   await page.route('**/replay', async (route) => {
     await receiver.waitFor(asked++);
     await route.continue();

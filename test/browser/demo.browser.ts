@@ -1,4 +1,4 @@
-/** The demo has a builder: what is changed there is in use, and gone with the demo. */
+/** The demo's builder: a change takes effect, and disappears with the demo. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { startCommand, type CommandRun } from '../support/in-process.ts';

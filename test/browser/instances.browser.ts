@@ -1,4 +1,4 @@
-/** The page of instances, as several of them tell of themselves to the one that is asked. */
+/** The page of instances: several report about themselves to the one that serves the page. */
 import assert from 'node:assert/strict';
 import type { EnvName } from '../../src/config/config.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
@@ -11,7 +11,7 @@ type InstancesSite = Site & { readonly all: readonly OtherInstance[] };
 
 const bot = 'messenger_a:7' as ChannelKey;
 
-/** Keeps everything on a server, and has a route from the messenger. */
+/** Stores everything on a server, and has a route from the messenger. */
 function onServer(world: World): void {
   const { ports } = world;
   const plan = ports.runningConfig();

@@ -1,4 +1,4 @@
-/** Everything leads to what it belongs to by an address of its own, and Back leads to the same. */
+/** Each thing links to its own address and to related things, and Back returns there. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
@@ -13,7 +13,7 @@ async function signIn(page: Page): Promise<void> {
   await page.locator('[role="dialog"]').waitFor({ state: 'detached' });
 }
 
-/** Says so many things, each in a conversation of its own, and waits for their answers. */
+/** Sends a message in each conversation, and waits for their answers. */
 async function sayIn(site: LiveStage, conversations: readonly string[]): Promise<string[]> {
   const before = site.receiver.received.length;
   const ids: string[] = [];
@@ -30,7 +30,7 @@ const focused = (page: Page): Promise<string> =>
   page.locator(':focus').evaluate((element) => element.getAttribute('href') ?? element.id);
 const scrolled = (page: Page): Promise<number> => page.evaluate('scrollY');
 
-/** How many rows of messages, the head among them, have cells that do not stand on one line. */
+/** Counts the message rows, with the header row, whose cells are not on one line. */
 const brokenRows = (page: Page): Promise<number> =>
   page.evaluate(`[...document.querySelectorAll('main [role="row"]')].filter((row) => {
     const middles = [...row.children].map((cell) => {
@@ -113,7 +113,7 @@ browserTest(
     await main(page).getByRole('link', { name: 'lobby' }).waitFor();
     await view.assertAccessible();
     await view.assertTargets();
-    // To its turn, which is marked once the texts are shown, and from there back to it.
+    // Opens its turn, marked once the texts are shown, and returns from there.
     await main(page).getByRole('link', { name: 'In its conversation' }).click();
     await page.getByText('The link leads to one turn').waitFor();
     await page.getByRole('button', { name: 'Reveal what was said' }).click();
@@ -130,7 +130,7 @@ browserTest(
     await view.assertAccessible();
     await view.assertTargets();
     await reply.getByRole('link', { name: id }).click();
-    // To what was given up, and from there to the turn again.
+    // Opens the dead letter, and its turn again from there.
     await main(page).getByRole('link', { name: 'reply never delivered' }).click();
     await page.getByRole('heading', { name: `Of message ${id}` }).waitFor();
     await page.getByRole('button', { name: /^Open gone/ }).click();
@@ -159,7 +159,7 @@ browserTest(
     await row.getByText('ada').waitFor();
     await view.assertAccessible();
     await view.assertTargets();
-    // One that comes while the list is shown is no less known.
+    // A message that arrives while the list is open shows its details too.
     await page.getByText('Live', { exact: true }).waitFor();
     await site.say('me too', 'cellar');
     await page.getByRole('link', { name: 'cellar' }).click();
@@ -198,7 +198,7 @@ browserTest(
     await page.getByRole('button', { name: 'Go on', pressed: true }).waitFor();
     await until('the row has the focus', () => row.evaluate((one) => one.matches(':focus')));
     assert.equal(await rows.evaluate((element) => element.scrollTop), place);
-    // The keys go on from there.
+    // Keyboard navigation continues from there.
     await page.keyboard.press('j');
     await until('the next one has it', async () => (await focused(page)).includes(ids[19]!));
     await page.getByRole('button', { name: '3 new' }).click();
@@ -225,7 +225,7 @@ browserTest(
     await row.focus();
     await sayIn(site, ['third']);
     await page.getByRole('button', { name: '1 new' }).waitFor();
-    // On its way to that button the focus is still at the list.
+    // On its way to that button the focus is still in the list.
     await page.getByRole('button', { name: '1 new' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('3 messages.').waitFor();
@@ -252,7 +252,7 @@ browserTest(
       await page.evaluate("dispatchEvent(new Event('placechange'))");
       const link = linkIn(main(page).getByRole('table').last());
       await link.waitFor();
-      // What stands above the rows comes by questions of its own.
+      // The part above the rows loads with requests of its own.
       if (name === 'deliveries') await page.getByText('The receiver of webhook replies').waitFor();
       await link.scrollIntoViewIfNeeded();
       const [href, place] = [await link.getAttribute('href'), await scrolled(page)];

@@ -1,4 +1,4 @@
-/** Where the focus is in the live view, when what had it goes, and when the machine is slow. */
+/** The focus in the live view when its element disappears, and on a slow machine. */
 import assert from 'node:assert/strict';
 import { browserTest, pressOn } from './browser.ts';
 import { operatorToken, startLiveStage } from './live-stage.ts';

@@ -1,4 +1,4 @@
-/** What others name and write, in the live view: it hides, turns and tears nothing. */
+/** Names and texts of other people in the live view hide, reverse and break nothing. */
 import assert from 'node:assert/strict';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
@@ -9,7 +9,7 @@ import { operatorToken, signIn } from './operator-stage.ts';
 const long = `brain${'_long'.repeat(120)}`;
 const turning = 'desk\u202Eksed';
 const names = [' ', turning, long];
-/** As long as a webhook may name one. */
+/** The longest name that a webhook accepts. */
 const conversation = 'c'.repeat(1_024);
 
 async function startNamed(): Promise<Site> {

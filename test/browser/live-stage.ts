@@ -9,17 +9,17 @@ import type { Site } from './browser.ts';
 export const operatorToken = 'the-token-of-the-operator';
 
 export type LiveStage = Site & {
-  /** Its configuration. */
+  /** Its configuration file. */
   readonly file: string;
   readonly receiver: Receiver;
   /** Sends a message and returns its id. */
   say(text: string, conversation?: string): Promise<string>;
-  /** Ends the service, and begins it again with what it kept. */
+  /** Ends the service and starts it again on the same storage. */
   stop(): Promise<void>;
   start(token?: string): Promise<void>;
 };
 
-/** Two models agree, and the third says something else, once `after` has come. */
+/** Two models agree, and the third answers differently, once `after` resolves. */
 export function agree(after = Promise.resolve()): Script {
   return ({ body }) => {
     const { model } = body as { model: string };
@@ -80,10 +80,10 @@ export async function startLiveStage(script = agree()): Promise<LiveStage> {
   };
 }
 
-/** Goes to a view by the navigation: to its group, and to the view within it. */
+/** Opens a view by the navigation: its group, then the view. */
 export async function goToView(page: Page, group: string, view: string): Promise<void> {
   const views = page.getByRole('navigation', { name: 'Views' });
-  // Its name goes on where something there may need a person.
+  // The name has a suffix where something may need a person.
   await views.getByRole('link', { name: new RegExp(`^${group}\\b`) }).click();
   const inside = page.getByRole('navigation', { name: group });
   await inside.getByRole('link', { name: view, exact: true }).click();

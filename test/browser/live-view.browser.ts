@@ -1,4 +1,4 @@
-/** The live view on a running svc: what a person sees, by eye, by keyboard and on a telephone. */
+/** The live view on a running svc: by mouse, by keyboard and on a telephone. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
@@ -12,11 +12,11 @@ async function signIn(page: Page): Promise<void> {
   await page.getByLabel('Administrator token').fill(operatorToken);
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  // It gives the focus back some frames after it was closed, when it goes.
+  // The dialog returns the focus some frames after it closed, when it disappears.
   await page.locator('[role="dialog"]').waitFor({ state: 'detached' });
 }
 
-/** Says so many things, and waits until all of them are answered. */
+/** Sends these messages, and waits for all answers. */
 async function talk(site: LiveStage, texts: readonly string[]): Promise<readonly string[]> {
   const ids: string[] = [];
   const before = site.receiver.received.length;
@@ -45,7 +45,7 @@ browserTest(
   },
 );
 
-/** What is drawn of the messages of each minute, where all of them came in one or the other. */
+/** The chart of messages a minute, with this maximum. */
 const messagesOf = (page: Page, most: RegExp) =>
   page.getByRole('img', {
     name: new RegExp(`^Messages a minute since .*: ${most.source} at most`),
@@ -194,14 +194,14 @@ browserTest(
     site.receiver.script.push(200, 500);
     await site.say('before');
     const id = await site.say('When do you open?');
-    // What is next at once may have waited for less than a millisecond, which is not told.
+    // The trace omits a wait of less than a millisecond.
     const acceptedBy = Date.now();
     await until('time has gone by', () => Date.now() > acceptedBy);
     oneBefore.resolve();
     const view = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = view;
     await page.goto(`/ui?view=message&id=${id}`);
-    // It is followed until it is over, without a reload.
+    // The page follows the message to its end, without a reload.
     await page.getByText('Answered by a (Ollama); delivered').waitFor();
     for (const told of [
       'waited in the inbox',
@@ -320,7 +320,7 @@ browserTest(
     await page.getByRole('alert').getByText('The service does not answer.').waitFor();
     await page.getByText('1 message.').waitFor();
     await site.start();
-    // The longer it was gone, the longer the page waits to try again: half a minute at most.
+    // The page waits longer after each failure, up to half a minute.
     await page.getByText('Live', { exact: true }).waitFor();
     await talk(site, ['after']);
     await page.getByText('2 messages.').waitFor();

@@ -1,11 +1,11 @@
-/** Ten thousand messages in one list, as the hub of events tells of them. */
+/** Ten thousand messages in one list, as the hub of events reports them. */
 import assert from 'node:assert/strict';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
 import { makeWorld, openAdmin, type World } from '../fake/admin-world.ts';
 import { browserTest, type Site } from './browser.ts';
 
 const messages = 10_000;
-/** So many events are kept for who reads slowly; of each message there are three. */
+/** The hub buffers this many events for a slow reader; each message has three. */
 const atOnce = 300;
 
 type ManySite = Site & { readonly world: World };

@@ -1,4 +1,4 @@
-/** The page of one message: how it ended and why, what stood behind it, and where it leads. */
+/** The page of one message: its end and the reason, its trace, and its links. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import type { Script } from '../fake/model-server.ts';
@@ -10,7 +10,7 @@ import { until } from '../support/waiting.ts';
 
 const telephone = { viewport: { width: 360, height: 740 } };
 
-/** Each model says something else. */
+/** Each model gives another answer. */
 const disagree: Script = ({ body }) => {
   return { answer: `${(body as { model: string }).model} says so` };
 };
@@ -18,13 +18,13 @@ const disagree: Script = ({ body }) => {
 /** The sentence at the head of the page. */
 const ending = (page: Page, words: string): Locator => page.getByText(words, { exact: true });
 
-/** Whether it is told in the colour of that state. */
+/** Whether the sentence has the colour of that state. */
 async function assertTone(of: Locator, tone: 'good' | 'wait' | 'bad'): Promise<void> {
   await of.waitFor();
   assert.equal(await of.locator(`xpath=ancestor::*[contains(@class,"text-${tone}")]`).count(), 1);
 }
 
-/** What the page puts into the clipboard. */
+/** The text that the page put into the clipboard. */
 async function copied(page: Page): Promise<unknown> {
   await page.getByRole('button', { name: 'Copy as JSON' }).click();
   await page.getByText('Copied.').waitFor();
@@ -157,7 +157,7 @@ browserTest(
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('This is what was said in').waitFor();
     assert.equal(await page.getByLabel('What a sender says').inputValue(), said);
-    // It was said to a private brain.
+    // The message went to a private brain.
     await page.getByText('What is written here was said in private').waitFor();
     assert.ok(await page.getByRole('button', { name: 'Keep as a test case' }).isDisabled());
     await page.getByRole('button', { name: 'Ask the draft', exact: true }).click();

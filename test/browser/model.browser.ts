@@ -1,4 +1,4 @@
-/** The page of a model that does not answer: what to do, what does it, and that it is seen. */
+/** The page of a model that does not answer: its advice, its buttons, and their effect. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { FakeModel } from '../fake/model-server.ts';
@@ -11,13 +11,13 @@ import { signIn } from './operator-stage.ts';
 
 type ModelSite = Site & {
   readonly runtime: FakeModel;
-  /** What the runtime has. */
+  /** The models of the runtime. */
   readonly models: string[];
   /** The configuration file. */
   readonly file: string;
 };
 
-/** svc, whose runtime does not run. @param modelId what its brain asks */
+/** svc with a stopped runtime. @param modelId the model that its brain asks */
 async function startWith(modelId: string): Promise<ModelSite> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
@@ -41,7 +41,7 @@ async function startWith(modelId: string): Promise<ModelSite> {
 
 const start = () => startWith('llama3.2');
 
-/** The page looks again and again, and may do so just when the model has lost its place. */
+/** The page polls, and may do so just after the model has left the configuration. */
 const lookTooLate = /404 \(Not Found\).*\/models\/look/;
 
 browserTest('a dead model is told, mended step by step, and seen', start, async (stage) => {
@@ -57,7 +57,7 @@ browserTest('a dead model is told, mended step by step, and seen', start, async 
   await page.getByText('ollama serve').waitFor();
   await view.assertAccessible();
   await view.picture('model away');
-  // A person starts it.
+  // Stands for a person who starts it.
   await runtime.script({ answer: 'Hello from here.' });
   await page.getByText('Ollama runs, but does not have this model.').waitFor();
   await page.getByText('ollama pull llama3.2').waitFor();
@@ -67,7 +67,7 @@ browserTest('a dead model is told, mended step by step, and seen', start, async 
   assert.equal(there.searchParams.get('at'), 'brains[0].models[0].model_id');
   await view.assertAccessible();
   await view.picture('model lacking');
-  // A person fetches it.
+  // Stands for a person who pulls the model.
   models.push('llama3.2');
   await page.getByText('It is there', { exact: true }).waitFor();
   await pressOn(page, 'Ask it now');
@@ -129,7 +129,7 @@ async function ended(stage: Stage<ModelSite>): Promise<void> {
   await page.getByText('llama3.2 is asked from now on.').waitFor();
   const text = await readFile(stage.site.file, 'utf8');
   assert.match(text, /"base_url": ?"http:\/\/127\.0\.0\.1:11434"/);
-  // What the one before showed is no fault of this one.
+  // Errors of the replaced model are not errors of this one.
   await page.goto('/ui');
   await page
     .getByText(/llama3\.2 \(Ollama\)/)

@@ -1,4 +1,4 @@
-/** Providers, tools and people in the live view; and that every view fits and is accessible. */
+/** Providers, tools and people in the live view; every view fits and is accessible. */
 import assert from 'node:assert/strict';
 import { makeWorld, openAdmin } from '../fake/admin-world.ts';
 import { browserTest, type Site } from './browser.ts';

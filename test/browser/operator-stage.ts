@@ -1,6 +1,6 @@
 /**
- * A running svc for what an operator does: an agent behind a webhook and on Telegram, where a
- * stranger is given a code; storage, and a bearer.
+ * A running svc for the actions of an operator. It has an agent behind a webhook and on Telegram, a
+ * stranger with a pairing code, storage, and a bearer.
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
@@ -18,9 +18,9 @@ export type OperatorStage = Site & {
   readonly model: FakeModel;
   readonly receiver: Receiver;
   readonly telegram: FakeTelegram;
-  /** Sends a message to the webhook. @param text `calc`, `echo` or `time`: the agent calls that */
+  /** Sends a message to the webhook. @param text the tool to call: `calc`, `echo` or `time` */
   readonly say: (text: string, conversation?: string) => Promise<void>;
-  /** As another operator would. */
+  /** Acts as another operator. */
   readonly discardNewest: () => Promise<void>;
   /** Applies a change of the configuration's text. */
   readonly change: (from: string, to: string) => Promise<void>;
@@ -111,17 +111,17 @@ function documentOf(at: Parameters<typeof webhookConfig>[0], telegram: FakeTeleg
   };
 }
 
-/** Signs in by the button of the page's head. */
+/** Signs in by the button of the page's header. */
 export async function signIn(page: Page): Promise<void> {
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
   await page.getByLabel('Administrator token').fill(operatorToken);
   await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('banner').getByRole('button', { name: 'Sign out' }).waitFor();
-  // It gives the focus back some frames after it was closed, when it goes.
+  // The dialog returns the focus some frames after it closed, when it disappears.
   await page.locator('[role="dialog"]').waitFor({ state: 'detached' });
 }
 
-/** Presses Tab until the focus is on the button that is called so, once there is one. */
+/** Presses Tab until the focus is on the button of this name, once it exists. */
 export async function tabTo(page: Page, name: RegExp): Promise<void> {
   await page.getByRole('button', { name }).first().waitFor();
   const seen: string[] = [];

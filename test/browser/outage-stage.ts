@@ -1,6 +1,6 @@
 /**
  * A running svc for outages: the webhook and Telegram before one model, storage in a file, and
- * traffic on both channels for as long as the stage stands. Whatever it leans on can be broken.
+ * constant messages on both channels. A test can break each of its dependencies.
  */
 import { mkdirSync, writeFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,21 +15,21 @@ import type { Program } from '../support/program.ts';
 import type { Site } from './browser.ts';
 
 /**
- * Between two messages of the pump, which go to one channel and to the other. Where it is longer,
- * less is said, and the same is seen.
+ * The time between two messages, which alternate between the channels. A longer time sends fewer
+ * messages, and shows the same.
  */
 const everyMs = 150;
-/** Who writes: each conversation waits for itself alone. */
+/** Number of senders: each conversation waits only for itself. */
 const senders = 40;
 
 export type OutageStage = Site & {
   readonly model: FakeModel;
   readonly telegram: FakeTelegram;
-  /** What the receiver answers from now on. */
+  /** Sets the receiver's answer from now on. */
   readonly receiverIs: (answer: Answer) => void;
-  /** null: no fault can be put under the disk here; else it is as full as it is told to be. */
+  /** Fills or frees the disk; null: this machine cannot put a fault under the disk. */
   readonly disk: { readonly is: (state: 'full' | 'roomy') => void } | null;
-  /** As a person does who has put its secrets right. */
+  /** Restarts svc, as a person does after correcting its secrets. */
   readonly restart: () => Promise<void>;
 };
 
@@ -54,7 +54,7 @@ export async function startOutageStage(): Promise<OutageStage> {
     telegram,
     receiverIs(answer) {
       receiver.script.length = 0;
-      // More than an outage of a test can use up.
+      // More answers than the outage of a test can use up.
       if (answer !== 200) receiver.script.push(...Array<Answer>(20_000).fill(answer));
     },
     disk,
@@ -67,7 +67,7 @@ export async function startOutageStage(): Promise<OutageStage> {
   };
 }
 
-/** Its database has a folder of its own, since nothing else there is to fail. */
+/** The database has its own folder, so that only the database fails. */
 const store = 'store';
 
 function diskUnder(folder: string) {
@@ -104,14 +104,14 @@ function documentOf(at: Parameters<typeof webhookConfig>[0], telegram: FakeTeleg
   return {
     ...config,
     channels: [...config.channels, { type: 'telegram', mode: 'polling', ...access }],
-    // What hangs ends within the test.
+    // A hanging call ends within the test.
     brains: [{ ...brain, models: [{ ...model, timeout_seconds: 20 }] }],
     routes: [...config.routes, { channel: 'telegram', brain: 'echo' }],
     storage: { path: join(store, 'svc.db') },
   };
 }
 
-/** @returns ends it */
+/** @returns a function that stops the messages */
 function workerPool(webhook: string, telegram: FakeTelegram): () => Promise<void> {
   const chats = Array.from({ length: senders }, (_, n) => {
     return telegram.privateChat(telegram.person(`Ada ${n}`));
@@ -131,7 +131,7 @@ function workerPool(webhook: string, telegram: FakeTelegram): () => Promise<void
   };
 }
 
-/** What is refused, or finds nobody there, is what an outage is. */
+/** Ignores refusals and missing servers, which are the outage. */
 async function say(webhook: string, who: string): Promise<void> {
   const text = 'When do you open?';
   await post(webhook, { sender_id: who, conversation_id: who, text }).catch(() => {});

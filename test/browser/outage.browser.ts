@@ -1,4 +1,4 @@
-/** An outage of models, by the overview: it names cause and move soon, and does not flap. */
+/** An outage of models, on the overview: it names cause and action soon, and does not flap. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { FailureKind } from '../../src/domain/failure.ts';
@@ -9,7 +9,7 @@ import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { browserTest, type Site } from './browser.ts';
 
-/** The overview as the real server tells it of a world, whose clock the test moves. */
+/** The real server's overview of a world whose clock the test moves. */
 async function startWorld(): Promise<Site & { readonly world: World }> {
   const world = makeWorld();
   world.clockMs = Date.UTC(2026, 0, 5, 3);
@@ -29,7 +29,7 @@ function call({ events }: World, result: 'answer' | FailureKind): void {
   events.modelAnswered({ model, provider: 'local_runtime', result, ms: 4 });
 }
 
-/** A message for which the only model is asked once. */
+/** Adds a message for which the only model is asked once. */
 function message(world: World, result: 'answer' | FailureKind): void {
   const { events } = world;
   call(world, result);
@@ -41,7 +41,7 @@ function message(world: World, result: 'answer' | FailureKind): void {
   events.turnFinished({ ...where, sender: { id: 'ada', name: null }, decision, ms: 5 });
 }
 
-/** Time goes by for svc and for the page, which asks after every third step. */
+/** Moves the time of svc and of the page, which polls after every third step. */
 async function watched(
   { page, world }: { readonly page: Page; readonly world: World },
   steps: number,
@@ -56,7 +56,7 @@ async function watched(
     const answered = page.waitForResponse('**/api/v1/status');
     await page.clock.fastForward(3 * stepMs);
     await (await answered).finished();
-    // What was answered is drawn by then.
+    // The answer is on the screen by then.
     await page.clock.runFor(50);
     const words = (await page.locator('main h2').first().textContent()) ?? '';
     if (words !== shown.at(-1)) shown.push(words);
@@ -146,7 +146,7 @@ browserTest(
   },
 );
 
-/** svc with two models, one asked after the other; `down` ends the first. */
+/** svc with two models, asked one after the other; `down` stops the first. */
 async function startTwo() {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
@@ -173,7 +173,7 @@ async function startTwo() {
   return {
     origin: `http://127.0.0.1:${adminPort}`,
     down: () => first.script({ fail: 'refused' }),
-    /** The first has no place in the configuration any more. */
+    /** Removes the first model from the configuration. */
     async drop(): Promise<void> {
       await writeConfig(folder.path, documentWith(models.slice(1)));
       program.child.kill('SIGHUP');

@@ -1,7 +1,7 @@
 /**
- * An outage of each thing that svc leans on, by the first screen of somebody who is not signed in:
- * it names the cause and the move in red and leads to where more is seen, also to who comes in the
- * middle of it; and it is green again once the outage has ended. Nobody loads the page anew.
+ * An outage of each dependency of svc, on the first page of a person who is not signed in. The page
+ * names cause and action in red, and links to the details, also when opened during the outage. It
+ * is green again after the outage. Nobody reloads the page.
  */
 import { suite } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -12,22 +12,22 @@ type Outage = {
   readonly name: string;
   begin(stage: OutageStage): Promise<void> | void;
   /**
-   * Left out where svc is not sure before the last failure is a minute ago: outage.browser.ts shows
-   * that by a clock.
+   * Left out where svc recovers only a minute after the last failure: outage.browser.ts tests that
+   * with a clock.
    */
   end?(stage: OutageStage): Promise<void> | void;
-  /** In the headline. */
+  /** Matches the headline. */
   readonly cause: RegExp;
-  /** In the line that is urgent. */
+  /** Matches the urgent line. */
   readonly move: RegExp;
-  /** What its link leads to. */
+  /** The target of its link. */
   readonly page: RegExp;
 };
 
-/** Of both names that the pages may call them by. */
+/** Both names that the pages use for it. */
 const ollama = 'Ollama|local_runtime';
 const telegramName = 'Telegram|messenger_a';
-/** Times that a fault is planned: more than an outage of a test can use up. */
+/** Repetitions of a fault: more than the outage of a test can use up. */
 const often = 100_000;
 
 const outages: readonly Outage[] = [
@@ -106,7 +106,7 @@ const outages: readonly Outage[] = [
 
 const unauthorized = { ok: false, error_code: 401, description: 'Unauthorized' } as const;
 
-// Most of each is waiting.
+// Most of each test is waiting.
 suite('an outage', { concurrency: 4 }, () => {
   for (const outage of outages) {
     const then = outage.end === undefined ? '' : ', then green again';
@@ -120,7 +120,7 @@ async function replay({ site, open }: Stage<OutageStage>, outage: Outage): Promi
   if (outage.name.includes('disk') && site.disk === null) return;
   const view = await open();
   const { page } = view;
-  // Chromium writes down each question that finds nobody there while svc is started anew, if any.
+  // Chromium may log requests that meet no server while svc restarts.
   if (outage.name.includes('token')) view.allowFault(noAnswer);
   await page.goto('/ui');
   await isGreen(page);
@@ -131,7 +131,7 @@ async function replay({ site, open }: Stage<OutageStage>, outage: Outage): Promi
   const late = await open();
   await late.page.goto('/ui');
   await isRed(late.page, outage);
-  // A reply that was on its way just then is told as well, behind the cause.
+  // The page may also report a reply that was on its way, behind the cause.
   await urgent(late.page, outage).first().getByRole('link', { name: 'Look' }).click();
   await late.page.waitForURL(outage.page);
   await late.context.close();

@@ -1,10 +1,10 @@
-/** A receiver that takes no replies: the first screen says so, and all of them are tried again. */
+/** A receiver that refuses replies: the first page says so, and svc tries all of them again. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
 import { signIn, startOperatorStage, type OperatorStage } from './operator-stage.ts';
 import { until } from '../support/waiting.ts';
 
-/** Each conversation has its own: none waits behind another. */
+/** Each conversation has its own reply, so that none waits for another. */
 async function sayTo({ say }: OperatorStage, ...conversations: readonly string[]): Promise<void> {
   for (const one of conversations) await say('when?', one);
 }
@@ -25,7 +25,7 @@ browserTest(
     await headline.waitFor();
     const concern = page.getByRole('listitem').filter({ hasText: wakeTimer });
     await concern.getByText('Urgent').waitFor();
-    // The first reply that fails a third time may raise the alarm before the others have failed.
+    // The third failure of one reply may raise the warning before the others have failed.
     await concern.getByText(/answers 500 since .+; 3 replies wait, the oldest \d/).waitFor();
     const row = page
       .getByRole('group', { name: 'Channels' })

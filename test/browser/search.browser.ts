@@ -1,4 +1,4 @@
-/** Finding something from everywhere in the live view: by name, id, and by what was said. */
+/** The search of the live view, from every page: by name, by id, and by text. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
@@ -72,7 +72,7 @@ browserTest(
     await page.locator('[role="dialog"]').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
     await box(page).fill('room-47');
-    // As a screen reader does that leads the focus itself.
+    // Acts like a screen reader, which moves the focus itself.
     const found = page.getByRole('group', { name: 'Conversations' }).getByRole('option');
     await found.focus();
     await page.keyboard.press('Enter');

@@ -1,4 +1,4 @@
-/** The pages of an admin server whose keychain stands in memory, and an operator before them. */
+/** The pages of an admin server with a keychain in memory, and an operator. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -16,7 +16,7 @@ export type SecretsStage = Site & { readonly world: World; readonly keychain: Fa
 /** It names WEBHOOK_SECRET and ADMIN_TOKEN. */
 const text = readFileSync(join(import.meta.dirname, '../../examples/builder.json'), 'utf8');
 
-/** Of the configuration in use, BOT is in the environment, and WEBHOOK_SECRET_NAME kept. */
+/** The sources of the present secrets. */
 const held: Readonly<Record<string, SecretSource>> = {
   WEBHOOK_SECRET_NAME: 'keychain',
   BOT: 'environment',
@@ -39,7 +39,7 @@ export async function startSecretsStage(): Promise<SecretsStage> {
     prober: keychain,
     store: 'secret_service',
     explain: explained,
-    // Each look is a new one.
+    // Each call is later than any cache lasts.
     steady: () => (steadyMs += 10_000) as SteadyTime,
     events: world.events,
   });
@@ -63,7 +63,7 @@ export async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-/** All that the page shows, holds in inputs, keeps in the browser, or has in its address. */
+/** Everything that the page shows, has in inputs or its address, or keeps in the browser. */
 export async function heldBy({ page, context }: View): Promise<string> {
   const told = await page.evaluate<string>(`JSON.stringify([
     document.documentElement.outerHTML,

@@ -1,4 +1,4 @@
-/** Values of secrets, typed into the live view and the builder: to the keychain alone. */
+/** Values of secrets, typed into the live view and the builder, go only to the keychain. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest, pressOn, type View } from './browser.ts';
@@ -22,7 +22,7 @@ async function openSecrets(view: View): Promise<Page> {
   return page;
 }
 
-/** Nothing of the value is left in the page, the browser, or what the service tells. */
+/** The value is neither in the page, nor in the browser, nor in the reports of the service. */
 async function assertGone(view: View, { world }: SecretsStage): Promise<void> {
   const held = await heldBy(view);
   assert.ok(!held.includes(canary), 'the page still has it');
@@ -137,7 +137,7 @@ browserTest('without a keychain the other ways are told', startSecretsStage, asy
   site.keychain.now = 'ready';
   await pressOn(dialog, 'Look again');
   await inputOf(page, 'BOT').waitFor();
-  // It breaks between the look and the saving.
+  // The keychain breaks between the probe and the saving.
   site.keychain.now = 'no_answer';
   view.expectFault(/status of 503/);
   await inputOf(page, 'BOT').fill(canary);

@@ -1,4 +1,4 @@
-/** The page of the first run, led by a way that says what comes. */
+/** The page of the first run, over a fake session that decides its steps. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,7 +17,7 @@ type SetupSite = Site & { readonly server: WizardServer; readonly session: FakeS
 
 const start = (): Promise<SetupSite> => startIn(null);
 
-/** @param page of the application around the first run; null: it runs by itself */
+/** @param page of the application around the first run; null: there is none */
 async function startIn(applicationPage: string | null): Promise<SetupSite> {
   const session = fakeSession(plainPage, applicationPage === null ? 'terminal' : 'window');
   const application = applicationPage === null ? null : applicationWith(applicationPage);
@@ -40,7 +40,7 @@ function applicationWith(page: string): WizardApplication {
   return { signIn, page, showWindow: () => ({ kind: 'asked' }) };
 }
 
-/** A page that has come in by its link. */
+/** A page that was opened by its link. */
 async function enter({ site, open }: Stage<SetupSite>, width = 1_000): Promise<View> {
   const view = await open({ viewport: { width, height: 700 } });
   await view.page.goto(site.server.offer());

@@ -1,4 +1,4 @@
-/** `svc init --browser`, the program: its link, what others on the machine see, and its end. */
+/** The program `svc init --browser`: its link, its command line as others see it, and its end. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { stepOf } from './setup-stage.ts';
 
 type Program = Site & { readonly run: Run; readonly link: URL; readonly folder: string };
 
-/** Begins it with an opener that leaves the file to the test. */
+/** Starts it with an opener that leaves the file to the test. */
 async function start(): Promise<Program> {
   const folder = await scratch();
   const runtime = await startFakeOllama({ answer: 'Hello from the model.' });
@@ -45,7 +45,7 @@ async function start(): Promise<Program> {
   };
 }
 
-/** What every program on this machine can read of all others. */
+/** Every command line, as all programs on this machine can read it. */
 function everyCommandLine(): string {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids

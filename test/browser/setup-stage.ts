@@ -1,4 +1,4 @@
-/** The first run on a page, all of it: real steps, a real service at its end, fakes around it. */
+/** The whole first run on a page: real steps, a real service at its end, fakes around it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -19,20 +19,20 @@ import type { Site, Stage, View } from './browser.ts';
 export type SetupStage = Site & {
   readonly server: WizardServer;
   readonly session: SetupSession;
-  /** Where the configuration is to be. */
+  /** The path of the future configuration. */
   readonly file: string;
-  /** What went to the keychain. */
+  /** The secrets saved to the keychain. */
   readonly kept: () => ReadonlyMap<string, string>;
-  /** All that the service logged. */
+  /** The whole log of the service. */
   readonly log: () => string;
 };
 
 export type Around = {
-  /** OLLAMA_HOST. */
+  /** The value of OLLAMA_HOST. */
   readonly ollama: string;
   readonly telegram?: FakeTelegram;
   readonly keychain?: KeychainState;
-  /** Writes what is to be there at the beginning. */
+  /** Writes files that exist before the first run. */
   readonly prepare?: (folder: string) => Promise<void>;
 };
 
@@ -89,7 +89,7 @@ export async function startSetup(around: Around): Promise<SetupStage> {
   };
 }
 
-/** A person who came in by the link. */
+/** A person who opened the link. */
 export async function enter({ site, open }: Stage<SetupStage>, width = 900): Promise<View> {
   const view = await open({ viewport: { width, height: 800 } });
   await view.page.goto(site.server.offer());
@@ -97,7 +97,7 @@ export async function enter({ site, open }: Stage<SetupStage>, width = 900): Pro
   return view;
 }
 
-/** Waits for the step whose title is so. */
+/** Waits for the step of this title. */
 export async function stepOf({ page }: View, title: string | RegExp): Promise<void> {
   await page.getByRole('heading', { level: 2, name: title }).waitFor();
 }

@@ -1,4 +1,4 @@
-/** The first run in the window of the application, from its link to where the service goes on. */
+/** The first run in the window of the application, from its link to the running service. */
 import assert from 'node:assert/strict';
 import { shellPage } from '../fake/shell.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -14,7 +14,7 @@ const start = (keychain: KeychainState) => async (): Promise<FirstRunStage> => {
   return { ...stage, [Symbol.asyncDispose]: () => own.disposeAsync() };
 };
 
-/** To the question where its secrets are kept. */
+/** Goes to the question where to keep the secrets. */
 async function toSecrets({ site, open }: Stage<FirstRunStage>): Promise<View> {
   const view = await open({ viewport: { width: 360, height: 700 } });
   const { page } = view;
@@ -28,7 +28,7 @@ async function toSecrets({ site, open }: Stage<FirstRunStage>): Promise<View> {
   return view;
 }
 
-/** From there, by this way of keeping them, to the end. */
+/** Goes from there to the end, with this way of keeping them. */
 async function toEnd(view: View, keep: string): Promise<void> {
   const { page } = view;
   await pressOn(page, keep);
@@ -52,7 +52,7 @@ browserTest('the last page leads on to where svc goes on', start('ready'), async
   assert.ok(kept().has('WEBHOOK_SECRET'));
   await view.assertAccessible();
   await view.assertFits();
-  // The shell ends it, and the page stays what it was.
+  // The shell ends the first run, and the page stays as it was.
   shell.say({ kind: 'stop' });
   assert.deepEqual(await stage.site.ended, { kind: 'ended' });
   await goOn(view).waitFor();
@@ -68,7 +68,7 @@ browserTest('without a keychain it is said what is lost', start('no_provider'), 
   assert.equal(await goOn(view).count(), 0);
   await view.assertAccessible();
   await view.assertFits();
-  // The live view of the first run would ask for a token that nobody has.
+  // A link to the live view would ask for a token that nobody has.
   assert.equal(await view.page.getByRole('link').count(), 0);
   await pressOn(view.page, 'Start it again now');
   await stepOf(view, 'Done');

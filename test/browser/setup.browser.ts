@@ -1,4 +1,4 @@
-/** The first run on a page, from nothing to an answer, and where it does not go well. */
+/** The first run on a page, from nothing to an answer, and its failures. */
 import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -45,7 +45,7 @@ const start =
     };
   };
 
-/** From the first page to the choice of a channel. */
+/** Goes from the first page to the choice of a channel. */
 async function toChannel(stage: Stage<Made>) {
   const view = await enter(stage, 360);
   const { page } = view;
@@ -164,7 +164,7 @@ browserTest(
   },
 );
 
-/** The code that the person was given in the chat. */
+/** The code that the person received in the chat. */
 function codeIn({ sent }: FakeTelegram): Promise<string> {
   const all = sent as readonly { readonly text: string }[];
   return until('the code in the chat', () => {

@@ -1,4 +1,4 @@
-/** Signing in, and what is before a person when their token is refused or svc is silent. */
+/** Signing in, and the pages while svc refuses the token or is silent. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { browserTest, noAnswer, pressOn, type View } from './browser.ts';
@@ -10,12 +10,12 @@ import { until } from '../support/waiting.ts';
 const other = 'another-token-that-was-set-since';
 const banner = (page: Page) => page.getByText('svc does not take your token any more');
 
-/** As a program would be told; no person is. */
+/** The page does not show the advice about the header, which is for programs. */
 async function assertNoBearer(page: Page): Promise<void> {
   assert.equal(await page.getByText('Authorization: Bearer').count(), 0);
 }
 
-/** By the banner, in a dialog that has the focus where one writes. */
+/** Signs in from the banner, in a dialog whose input has the focus. */
 async function signInAgain(page: Page, token: string): Promise<void> {
   await pressOn(page, 'Sign in again');
   await page.locator('[role=dialog] #token:focus').waitFor();
@@ -73,7 +73,7 @@ browserTest('/ui keeps what was begun while the token is refused', startLiveStag
   await view.faulted(noAnswer);
   await s.site.start(other);
   await banner(page).waitFor();
-  // What people wrote is for who is signed in.
+  // Only signed-in people see the texts of others.
   await page.getByText('one', { exact: true }).waitFor({ state: 'detached' });
   await assertNoBearer(page);
   await view.assertAccessible();
@@ -134,7 +134,7 @@ browserTest(
     await page.getByText(/svc answers again, after \d+ s\. Your draft is as it was\./).waitFor();
     await page.getByRole('button', { name: 'Apply', exact: true, disabled: false }).click();
     await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
-    // The heading may take the focus any time now, and a key with it.
+    // The heading may take the focus at any time, and a key with it.
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText(/svc answers again/).waitFor({ state: 'detached' });
   },
@@ -179,7 +179,7 @@ browserTest('time passes before the eyes in the builder', contextWith(), async (
   await passes(page.getByText(/\(\d+ s ago\)/).first());
 });
 
-/** What tells of seconds tells of more of them, while nobody does anything. */
+/** A number of seconds grows while nobody acts. */
 async function passes(told: Locator): Promise<void> {
   const seconds = async (): Promise<number> =>
     Number(/\((\d+) s/.exec(await told.innerText())?.[1] ?? 0);
@@ -198,7 +198,7 @@ browserTest('a dialog focuses what one came for', startOperatorStage, async ({ s
   await page.goto('/ui?view=conversations');
   await signInLive(page);
   await page.getByRole('link', { name: /^lobby/ }).press('Enter');
-  // What would take something away is not what Enter does.
+  // Enter must not trigger an action that deletes.
   await pressOn(page, /^Delete/);
   await focused(page, 'Keep it');
   await page.keyboard.press('Escape');

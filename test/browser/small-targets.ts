@@ -1,6 +1,6 @@
 /**
- * Runs in a page: what can be pressed and is smaller than 24 by 24 CSS pixels. Left out is what
- * stands in a sentence, what fills the box around it, and what nobody sees.
+ * Runs in a page: finds controls smaller than 24 by 24 CSS pixels. It leaves out links in a
+ * sentence, controls that fill their box, and invisible ones.
  */
 export const smallTargets = `(() => {
   const pressed = 'a[href], button, input, select, textarea, summary, [role=tab], [role=option]';

@@ -1,4 +1,4 @@
-/** Spend in the live view: how full budgets are, what was used by whom, and what to do without. */
+/** Spend in the live view: the state of budgets, use by sender, and the pages without either. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { createTokenCheck } from '../../src/lib/bearer.ts';
@@ -15,10 +15,10 @@ async function startWith(world: World): Promise<Site> {
   return { origin: `http://127.0.0.1:${admin.port}`, [Symbol.asyncDispose]: close };
 }
 
-/** A ledger that tells one row of whatever is asked for; the brain `main` has a budget. */
+/** A ledger that returns one row for every query; the brain `main` has a budget. */
 const startSpent = () => startWith(makeWorld());
 
-/** Nothing was spent, and nothing is bounded. */
+/** No spending, and no budgets. */
 function startUnspent(): Promise<Site> {
   const world = makeWorld();
   const { ports } = world;
@@ -34,7 +34,7 @@ function startUnspent(): Promise<Site> {
   return startWith(world);
 }
 
-/** Nearly all of the tokens of the day are used, and more than what it may cost. */
+/** Nearly the whole token budget of the day is used, and the cost budget is exceeded. */
 function startFull(): Promise<Site> {
   const world = makeWorld();
   const costing = { input: 800, output: 10 };

@@ -1,4 +1,4 @@
-/** Runs in a page before its own scripts, and keeps what Playwright itself does not tell. */
+/** Runs in a page before its own scripts, and records data that Playwright does not report. */
 export const watching = `(() => {
   addEventListener('securitypolicyviolation', (breach) => {
     const { effectiveDirective, blockedURI, sourceFile, lineNumber, sample } = breach;
@@ -17,12 +17,12 @@ export const watching = `(() => {
   }).observe({ type, buffered: true });
 })();`;
 
-/** So late that whoever acts at once is sooner. A machine that is slower makes it later still. */
+/** Later than any prompt action of a test. A slower machine only makes it later. */
 const lateByMs = 1_000;
 
 /**
- * Runs there too, where a test asks for it: what React does after a picture comes late, as it may
- * on a machine that is busy.
+ * Runs in a page when a test asks for it: delays React's effects after a paint, as on a busy
+ * machine.
  */
 export const lateEffects = `(() => {
   const { MessageChannel: Channel } = globalThis;
@@ -35,7 +35,7 @@ export const lateEffects = `(() => {
   };
 })();`;
 
-/** The same of frames: they come long after they are asked for. */
+/** Delays frames in the same way. */
 export const lateFrames = `(() => {
   const { requestAnimationFrame: request, cancelAnimationFrame: cancel } = globalThis;
   const asked = new Map();

@@ -1,4 +1,4 @@
-/** Whom the application runs as in its proofs: never root, whom it refuses. */
+/** The account that runs the application in tests: never root, which the application refuses. */
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { launcher, root } from '../support/run-svc.ts';
 
 export type Account = { readonly uid: number; readonly gid: number };
 
-/** Where a program of an account is looked for; a checkout may be at any place. */
+/** The PATH to find programs with; a checkout may be at any place. */
 const path = process.env['PATH'] ?? '';
 /** Accounts that every Linux has, for tests that run as root. */
 const names = ['nobody', 'games'];
 
-/** Root has two to choose from, anyone else is one of them: themselves. */
+/** Root gets two accounts; any other user gets only their own. */
 export const accounts: readonly Account[] = accountsHere();
 
 function accountsHere(): readonly Account[] {
@@ -31,8 +31,9 @@ function accountsHere(): readonly Account[] {
 }
 
 /**
- * Covers each folder, and shows the places below it that follow; then runs the rest. A source is
- * named from inside of what is covered, since its whole path leads to what covers it.
+ * A shell script that hides each folder with a new file system, shows the places named after it,
+ * and runs the rest. It names a source relative to the hidden folder, since its full path leads to
+ * the new file system.
  */
 const covering = `set -e
 back=$PWD mask=$(umask)
@@ -80,7 +81,7 @@ function whyNot(): string | false {
     : false;
 }
 
-/** Whether it ends well as that account. */
+/** Whether the program succeeds as that account. */
 function ends(account: Account, program: string, args: readonly string[]): boolean {
   const [file, ...words] = wordsAs(account, [program, ...args]);
   try {
@@ -91,7 +92,7 @@ function ends(account: Account, program: string, args: readonly string[]): boole
   }
 }
 
-/** Begins a program of this checkout as that account, in the process that it runs in. */
+/** Starts a program of this checkout as that account, without a process in between. */
 export function spawnAs(
   account: Account,
   words: readonly string[],
@@ -102,9 +103,9 @@ export function spawnAs(
 }
 
 /**
- * The words that run a program as that account. Below a folder that it may not enter, such as
- * root's home, it still finds this checkout and this Node at the same paths: a file system in
- * memory covers that folder for these processes alone, and shows nothing but the two.
+ * The command that runs a program as that account. Below a folder that it may not enter, such as
+ * root's home, it still finds this checkout and this Node at the same paths. For these processes
+ * alone, a file system in memory covers that folder and shows only the two.
  */
 function wordsAs({ uid, gid }: Account, words: readonly string[]): readonly string[] {
   if (process.getuid!() === uid) return words;
@@ -121,23 +122,23 @@ function wordsAs({ uid, gid }: Account, words: readonly string[]): readonly stri
   return [...apart, ...steps, 'run', ...person];
 }
 
-/** One that is closed itself is shown by what is in it. */
+/** A closed folder is replaced by its entries. */
 function placesOf(folder: string): readonly string[] {
   return isClosed(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [folder];
 }
 
-/** The first folder on the way to the place that others may not enter; null: they come to it. */
+/** The first folder on the way that others may not enter; null: they reach the place. */
 function closedAbove(place: string): string | null {
   const parts = relative(sep, dirname(place)).split(sep);
   const folders = parts.map((_part, index) => sep + parts.slice(0, index + 1).join(sep));
   return folders.find(isClosed) ?? null;
 }
 
-/** Whether root and its owner alone may enter it. */
+/** Whether only root and its owner may enter it. */
 export const isClosed = (folder: string): boolean => (statSync(folder).mode & 0o001) === 0;
 
-/** Why the application cannot be run as an account that is not root; false: it can. */
+/** Why the application cannot run here as an account other than root; false: it can. */
 export const noPerson: string | false = whyNoPerson();
 
-/** The sentence on why the application cannot be tried here; false: it can. */
+/** A sentence that says why the application cannot be tested here; false: it can. */
 export const notHere: string | false = whyNot();

@@ -1,4 +1,4 @@
-/** The first run in the window, to the first message; and what the window does for a beginner. */
+/** The first run in the window, up to the first message, and the window's help for a beginner. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite } from 'node:test';
@@ -10,7 +10,7 @@ import { applicationTest, openDesktop, press, pressLast, titled } from './stage.
 import { takeTurn } from './turn.ts';
 import { secret } from './world.ts';
 
-/** The next step of the first run, by its title. */
+/** Waits for the step of the first run with this title. */
 async function step(page: Page, title: string): Promise<void> {
   await page.getByRole('heading', { level: 2, name: title, exact: true }).waitFor();
 }

@@ -1,4 +1,4 @@
-/** Each process of the application, killed at once: the others go on, and it comes back. */
+/** Kills each process of the application: the others continue, and it comes back. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { suite } from 'node:test';
@@ -7,19 +7,19 @@ import { sharedServing, signedIn, type Serving } from './serving.ts';
 import { applicationPage, applicationTest } from './stage.ts';
 import { until } from '../support/waiting.ts';
 
-/** A message that comes is answered. */
+/** A new message gets an answer. */
 async function answers({ world }: Serving): Promise<void> {
   const before = world.receiver.received.length;
   assert.equal(await world.say('When do you open?'), 200);
   await until('it is answered', () => world.receiver.received.length > before);
 }
 
-/** Kills the service. @returns the next one, which does not listen, and goes on with SIGCONT */
+/** Kills the service. @returns the next one, stopped before it listens; SIGCONT continues it */
 async function haltedBeforeItListens({ world, desktop }: Serving): Promise<number> {
   for (;;) {
     const next = await desktop.comes('core', desktop.kill('core'));
     process.kill(next, 'SIGSTOP');
-    // The system takes connections for a process that listens, also for one that is stopped.
+    // The system accepts connections for a listening process even while it is stopped.
     if (!(await takesConnections(Number(new URL(world.origin).port)))) return next;
     process.kill(next, 'SIGCONT');
   }
@@ -49,7 +49,7 @@ suite('an application whose processes are killed', () => {
     const others = [desktop.pidOf('shell'), desktop.pidOf('window')];
     assert.ok(!others.includes(null));
     const next = await haltedBeforeItListens(await serving());
-    // However long it takes, the window sees that nobody is there.
+    // The window notices the missing service after any delay.
     assert.match(await applicationPage(page), /svc is starting/);
     await desktop.logged(/"signal":"SIGKILL"[^]*"crashed"/);
     think();

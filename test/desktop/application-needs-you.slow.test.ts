@@ -1,4 +1,4 @@
-/** What no restart mends is a page of the application that says what to do, and does it. */
+/** Faults that no restart mends: the application's page says what to do, and does it. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import {
 } from './stage.ts';
 import { openWorld, secret, type World } from './world.ts';
 
-/** What a button did is told on the page before the person goes on. */
+/** The page reports the result of a button, then the person continues. */
 async function goOn(page: Page, { origin }: World): Promise<void> {
   await titled(page, 'svc is running');
   await page.getByRole('status').waitFor();
@@ -38,7 +38,7 @@ async function takesPortOf({ port }: World, desktop: Desktop): Promise<Server> {
   }
 }
 
-/** The configuration has a fault, and its secret is in no place. */
+/** The configuration has a fault, and its secret is missing. */
 async function open() {
   await using parts = new AsyncDisposableStack();
   const world = parts.use(await openWorld());
@@ -51,7 +51,7 @@ async function open() {
   return { world, desktop, right, wrong, [Symbol.asyncDispose]: () => own.disposeAsync() };
 }
 
-/** One after the other in one window: each ends with a service that runs. */
+/** Several faults in one window, one after the other; each ends with a running service. */
 suite('an application that needs its person', () => {
   const opened = sharedBy(open);
 

@@ -1,4 +1,4 @@
-/** The application where it cannot be: as root, without a display; and as two people at once. */
+/** The application as root, without a display, and as two people at once. */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ applicationTest('without a display it ends, and says what to do', async () => {
 
 type Two = { readonly shared: string; readonly desktops: readonly Desktop[] };
 
-/** Without a folder of the session, both keep what they need in the one for temporary files. */
+/** Without a session folder, both store their files in the folder for temporary files. */
 async function openTwo(own: AsyncDisposableStack): Promise<Two> {
   const shared = await mkdtemp(join(tmpdir(), 'svc-shared-'));
   own.defer(() => rm(shared, { recursive: true, force: true, maxRetries: 5 }));

@@ -1,4 +1,4 @@
-/** The application with a webview, whole, in a Debian 13: its window, its one instance, its end. */
+/** The application with a webview, in a Debian 13: its window, its single instance, its end. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { until } from '../support/waiting.ts';
 
 const there = { where: 'debian 13', programs: ['unshare'] } as const;
 
-/** By the words of their command lines. */
+/** Recognizes each process by its command line. */
 const roles = {
   shell: (words: readonly string[]) => words.includes('desktop') && !words.includes('chroot'),
   core: (words: readonly string[]) => words.includes('serve'),
@@ -47,7 +47,7 @@ async function answers(world: World): Promise<void> {
   await until('it is answered', () => world.receiver.received.length > before);
 }
 
-/** How often a shell has said which window it has. */
+/** How many times a shell has logged its kind of window. */
 function windowsTold({ folder }: Stage): number {
   const log = readFileSync(join(folder, 'home/.local/state/svc/log/desktop.log'), 'utf8');
   return log.split('"The window is ').length - 1;
@@ -83,7 +83,7 @@ windowTest(
     const before = windowsTold(stage);
     const next = stage.desktop('--config', file);
     const newShell = await processes.next('shell', shell);
-    // Closed before the new shell has found it, it would end: there is nobody to ask.
+    // A window closed before the new shell has found it would end, since nobody answers.
     await until('the shell has a window', () => windowsTold(stage) > before);
     await stage.seen(overview);
     assert.deepEqual([processes.of('core'), processes.of('window')], [newCore, newWindow]);

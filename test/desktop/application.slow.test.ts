@@ -1,4 +1,4 @@
-/** The application over a configuration that serves: its window, its one instance, its end. */
+/** The application with a working configuration: its window, its single instance, its end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile, readdir, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { gone } from '../support/run-svc.ts';
 import { openServing, sharedServing, signedIn } from './serving.ts';
 import { applicationTest, pressLast, titled, type Desktop } from './stage.ts';
 
-/** What the window was opened with, out of a file that its person alone may read. */
+/** The link that opened the window, from a file that only its person may read. */
 async function linkOf({ places: { runtime } }: Desktop): Promise<string> {
   const names = await readdir(runtime);
   const folder = join(
@@ -89,7 +89,7 @@ suite('an application that serves', () => {
       await once(elsewhere, 'listening');
       const { port } = elsewhere.address() as AddressInfo;
       const page = await desktop.page();
-      // Names of this machine as well: what is not 127.0.0.1 is not svc's own.
+      // Other names of this machine too: only 127.0.0.1 belongs to svc.
       for (const host of ['localhost', 'elsewhere.example']) {
         await page.goto(`http://${host}:${port}/a-page`);
         await titled(page, 'This is elsewhere');

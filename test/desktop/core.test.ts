@@ -1,4 +1,4 @@
-/** `svc serve` as the core of an application: the shell is a fake, the service is whole. */
+/** `svc serve` as the core of an application: a fake shell and the whole service. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile, readdir } from 'node:fs/promises';
@@ -22,12 +22,12 @@ const nowhere = 'http://127.0.0.1:9/';
 const admin = { admin: { token_env: 'ADMIN_TOKEN' } };
 
 type Choice = {
-  /** Beside the smallest configuration, or in the place of parts of it. */
+  /** Adds to the smallest configuration, or replaces parts of it. */
   readonly document?: Record<string, unknown>;
   readonly env?: Record<string, string>;
-  /** Of the window the last time. */
+  /** The port of the last window. */
   readonly lastPort?: number;
-  /** What the shell has of secrets, where no keychain keeps them. */
+  /** The secrets that the shell has in memory, where there is no keychain. */
   readonly inMemory?: Record<string, string>;
 };
 
@@ -61,7 +61,7 @@ async function occupy(): Promise<AsyncDisposable & { readonly port: number }> {
   return { port, [Symbol.asyncDispose]: async () => void server.close() };
 }
 
-/** Of the status, asked at 127.0.0.2 by a name that is known there. */
+/** The code of the status, requested at 127.0.0.2 with a name that svc knows there. */
 async function statusAt(port: number, headers: OutgoingHttpHeaders): Promise<number | undefined> {
   const place = { host: '127.0.0.2', port, path: '/api/v1/status' };
   const asked = request({ ...place, headers: { ...headers, host: 'localhost' } }).end();
@@ -318,7 +318,7 @@ test('a database that another svc has needs the person', async () => {
   await using first = await start({ document });
   await first.atWork();
   await using second = await startFakeShell();
-  // Of one process, the system would let both have it.
+  // The system would give both to one process.
   const env = { WEBHOOK_SECRET: secret, ...second.env };
   await using program = startProgram(['serve', '--config', first.file], env);
   assert.equal(await program.ended, 78);

@@ -1,4 +1,4 @@
-/** A display of its own without a screen: Xvfb, on the first number that is free. */
+/** A display without a screen: Xvfb, on the first free number. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import type { Account } from './account.ts';
 
 export type Display = AsyncDisposable & {
-  /** As the variable DISPLAY has it. */
+  /** The value of the variable DISPLAY. */
   readonly name: string;
   readonly pid: number;
 };

@@ -1,4 +1,4 @@
-/** `svc internal first-run`, the program, as the application starts it. */
+/** The program `svc internal first-run`, as the application starts it. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

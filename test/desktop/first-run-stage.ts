@@ -1,4 +1,4 @@
-/** The first run of the application, in this process, with fakes around it and a page's way. */
+/** The application's first run in this process, with fakes around it and a page's requests. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -18,32 +18,32 @@ export type FirstRunStage = AsyncDisposable & {
   readonly shell: FakeShell;
   readonly origin: string;
   readonly keychain: FakeKeychain;
-  /** What went to the keychain. */
+  /** The secrets saved to the keychain. */
   readonly kept: () => ReadonlyMap<string, string>;
   readonly ended: Promise<FirstRunEnd>;
   readonly ports: { readonly webhook: number; readonly replies: number; readonly admin: number };
-  /** What stands in the configuration; null: it is not there. */
+  /** The content of the configuration file; null: there is none. */
   readonly file: () => string | null;
-  /** As a SIGTERM. */
+  /** Stops it like a SIGTERM. */
   stop(): void;
-  /** Comes in by a new code. */
+  /** Signs in with a new code. */
   enter(): Promise<Visitor>;
 };
 
-/** A page that is signed in. */
+/** A signed-in page. */
 export type Visitor = {
   readonly token: string;
-  /** The shell's own page, as it was told. */
+  /** The address of the shell's own page, as the answer gave it. */
   readonly page: string | null;
-  /** What is shown now. */
+  /** The present state. */
   state(): Promise<WizardState>;
-  /** Waits for a page that says so, in its title or a line. */
+  /** Waits for a page with these words in its title or a line. */
   sees(words: RegExp): Promise<WizardState>;
-  /** Waits for a page with this choice, and takes it. */
+  /** Waits for a page with this choice, and chooses it. */
   takes(choice: string, fields?: Readonly<Record<string, string>>): Promise<WizardState>;
 };
 
-/** @param ollama OLLAMA_HOST */
+/** @param ollama the value of OLLAMA_HOST */
 export async function startFirstRun(
   ollama: string,
   keychainState: KeychainState = 'ready',
@@ -97,7 +97,7 @@ export function post(url: URL, body: unknown, token: string | null = null): Prom
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-/** Comes in by a link with a code. */
+/** Signs in with a link that contains a code. */
 export async function enter(link: URL): Promise<Visitor> {
   const answer = await post(new URL('/api/v1/sign-in', link), { code: link.hash.slice(1) });
   const { token, page } = (await answer.json()) as { token: string; page: string | null };

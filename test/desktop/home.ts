@@ -1,22 +1,22 @@
-/** What the person of a stage has: folders of their own, and programs on the path. */
+/** The home of a stage's person: their own folders, and programs on the PATH. */
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { chromium, type Account } from './account.ts';
 
 export type Home = AsyncDisposable & {
-  /** The folder that all of it is in. */
+  /** The folder around all of it. */
   readonly place: string;
   readonly env: Readonly<Record<'PATH' | 'HOME' | 'TMPDIR' | 'XDG_RUNTIME_DIR', string>>;
-  /** What the desktop's opener was given, in order: files and addresses. */
+  /** The files and addresses that the desktop's opener received, in order. */
   opened(): Promise<readonly string[]>;
-  /** All files that the person has by now, what a browser keeps among them. */
+  /** All present files of the person, including the browser's. */
   texts(): Promise<readonly { readonly file: string; readonly text: string }[]>;
-  /** Writes a file that is the person's, in folders that are. @param file absolute, in the home */
+  /** Writes a file, and its folders, owned by the person. @param file absolute, in the home */
   write(file: string, text: string): Promise<void>;
 };
 
-/** @param account whose it is; null: who runs the tests */
+/** @param account the owner; null: the user who runs the tests */
 export async function makeHome(account: Account | null): Promise<Home> {
   const place = await mkdtemp(join(tmpdir(), 'svc-desk-'));
   const [home, runtime, temporary] = ['home', 'run', 'tmp'].map((name) => join(place, name)) as [
@@ -39,7 +39,7 @@ export async function makeHome(account: Account | null): Promise<Home> {
   return {
     place,
     env: {
-      // A browser of the machine with another name is not to be found before this one.
+      // No other browser of the machine may come first on the PATH.
       PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
       HOME: home,
       TMPDIR: temporary,
@@ -73,8 +73,8 @@ export async function makeHome(account: Account | null): Promise<Home> {
 }
 
 /**
- * It lets the test in, by a port of its choice that it writes to its profile. Nothing leaves this
- * machine; what its pages may ask is not touched.
+ * Chromium picks a port for the test, and writes it to its profile. No request leaves this machine;
+ * otherwise its pages have no limits.
  */
 const chromiumWords = '--remote-debugging-port=0 --disable-gpu';
 

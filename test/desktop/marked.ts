@@ -1,7 +1,7 @@
 /**
- * All processes that one stage began, children of children too: a core outlives its shell, and a
- * test that fails leaves any of them. Each has the person's home among its variables, but for
- * Chromium, which writes over them; that has its profile among its words.
+ * Finds all processes that one stage started, with all descendants: a core outlives its shell, and
+ * a failed test may leave any of them. Each has the person's home among its variables. Chromium
+ * overwrites its variables, but has its profile in its command line.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { until } from '../support/waiting.ts';
@@ -14,21 +14,21 @@ export class Marked implements AsyncDisposable {
 
   /**
    * @param place a folder that no other stage has
-   * @param uid whose processes they are
+   * @param uid the owner of the processes
    */
   constructor(place: string, uid: number) {
     this.#place = `${place}/`;
     this.#uid = uid;
   }
 
-  /** Those that live now. */
+  /** The processes that live now. */
   all(): readonly Process[] {
     return this.#among((name) => /^\d+$/.test(name));
   }
 
   /**
-   * The same without those that let nobody look into them, as pages of Chromium do: to /proc they
-   * are root's. Few processes have the right owner, so this costs much less.
+   * The same without processes that hide their details, such as Chromium's pages: /proc shows them
+   * as root's. Few processes have the right owner, so this costs much less.
    */
   main(): readonly Process[] {
     return this.#among((name) => /^\d+$/.test(name) && ownerOf(name) === this.#uid);
@@ -43,7 +43,7 @@ export class Marked implements AsyncDisposable {
     });
   }
 
-  /** Ends each, and those that they began meanwhile. */
+  /** Kills all of them, and the processes that they start meanwhile. */
   async [Symbol.asyncDispose](): Promise<void> {
     await until(`all processes of ${this.#place} have ended`, () => {
       const left = this.all();
@@ -53,14 +53,14 @@ export class Marked implements AsyncDisposable {
   }
 }
 
-/** Ends it at once; it may be gone by then. */
+/** Kills the process at once; it may be gone already. */
 export function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {}
 }
 
-/** Chromium makes one text of its words. */
+/** Chromium joins its arguments into one text. */
 function wordsOf(line: string): readonly string[] {
   const words = line.split('\0').filter((word) => word !== '');
   return words.length === 1 ? words[0]!.split(' ') : words;

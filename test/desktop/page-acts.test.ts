@@ -1,4 +1,4 @@
-/** What the buttons of the shell's page do to the configuration, the secrets and the service. */
+/** The effects of the shell page's buttons on the configuration, the secrets and the service. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ const missing = (keychain: Extract<Stuck, { of: 'secrets' }>['keychain']): Appli
 
 const textOf = ({ config }: PageStage): string => readFileSync(config, 'utf8');
 
-/** What the page tells after an act. */
+/** The page's report after an action. */
 async function toldBy(stage: PageStage, ...act: Parameters<PageStage['press']>): Promise<string> {
   const { text } = await stage.follow(await stage.press(...act));
   return /<p class="told [^>]*>([^<]*)<\/p>/.exec(text)?.[1]?.replaceAll('&#39;', "'") ?? '';

@@ -1,4 +1,4 @@
-/** The way into the application, and who may use the shell's page. */
+/** Signing in to the application, and access to the shell's page. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';

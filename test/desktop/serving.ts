@@ -1,4 +1,4 @@
-/** An application over a configuration that serves. */
+/** An application with a working configuration. */
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openDesktop, type Desktop, type DesktopOptions } from './stage.ts';
@@ -6,7 +6,7 @@ import { openWorld, secret, type World } from './world.ts';
 
 export type Serving = AsyncDisposable & { readonly world: World; readonly desktop: Desktop };
 
-/** It is not begun yet. @param more what its configuration has besides */
+/** Does not start it. @param more further fields of its configuration */
 export async function openServing(more: object = {}, options: DesktopOptions = {}) {
   await using parts = new AsyncDisposableStack();
   const world = parts.use(await openWorld());
@@ -17,7 +17,7 @@ export async function openServing(more: object = {}, options: DesktopOptions = {
   return { world, desktop, [Symbol.asyncDispose]: () => own.disposeAsync() } satisfies Serving;
 }
 
-/** Waits for the links that those alone have who are signed in. */
+/** Waits for the links that only signed-in people see. */
 export async function signedIn(page: Page, { origin }: World): Promise<void> {
   await page.waitForURL(`${origin}/ui`);
   await page.getByRole('link', { name: 'Builder' }).waitFor();
@@ -25,8 +25,8 @@ export async function signedIn(page: Page, { origin }: World): Promise<void> {
 }
 
 /**
- * One for all tests of a suite, in their order: the first that asks opens it, and it is closed
- * after the last.
+ * Shares one instance among all tests of a suite, in their order. The first caller opens it, and it
+ * closes after the last test.
  */
 export function sharedBy<T extends AsyncDisposable>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | null = null;

@@ -1,4 +1,4 @@
-/** All that can be come to in the first run, by a search over all choices and all findings. */
+/** All reachable states of the first run, by a search over all choices and results. */
 import { pageOf } from '../../apps/setup/pages.ts';
 import { usualPlace, vendors } from '../../apps/setup/document.ts';
 import type { Choice, Frontend, Page } from '../../apps/setup/setup.ts';
@@ -35,7 +35,7 @@ const there: FileFound = {
 };
 const written = { path: 'svc.json', backup: null, command: 'svc serve', unset: [] };
 
-/** What each look, question or act may come to. */
+/** The possible results of each probe, question or action. */
 export const outcomes: {
   [Kind in Effect['kind']]: readonly Extract<EffectResult, { of: Kind }>[];
 } = {
@@ -85,7 +85,7 @@ export const outcomes: {
   ],
 };
 
-/** What a person may type; a secret is `pasted`, as the session tells it. */
+/** Texts that a person may type; a secret is `pasted`, as the session reports it. */
 const typed: Readonly<Record<string, readonly string[]>> = {
   base_url: ['http://127.0.0.1:8000/v1', 'ftp://a'],
   model_id: ['some-model'],
@@ -110,14 +110,13 @@ export type Seen = {
   readonly to: { readonly key: string; readonly by: string }[];
 };
 
-/** The vendors are one way: of them the first and the other address are taken. */
+/** All vendors behave alike, so only the first one and "other address" remain. */
 function choicesOf({ choices }: Page): readonly Choice[] {
   return choices.filter(({ id }) => !/^vendor:[1-9]/.test(id));
 }
 
 /**
- * States with one key are alike: what differs in them decides nothing. The trail counts, since it
- * says where "back" leads.
+ * States with the same key behave alike. The trail is part of it, since it says where "back" leads.
  */
 function keyOf({ step, draft, facts, effect, trail }: SetupState): string {
   const { file, model, channel, access, keep } = draft;

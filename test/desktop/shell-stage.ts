@@ -1,6 +1,6 @@
 /**
- * `svc desktop` as a person's session has it: a home, a runtime folder, a display that takes
- * connections, and an `xdg-open` that writes down what it was given. It never runs as root.
+ * `svc desktop` in a person's session: a home, a runtime folder, a display that accepts
+ * connections, and an `xdg-open` that records its arguments. It never runs as root.
  */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -20,11 +20,11 @@ export type DesktopStage = AsyncDisposable & {
   readonly log: string;
   /** Starts `svc desktop --window browser …`. */
   start(args?: readonly string[], env?: Record<string, string>): Run;
-  /** The address that the browser was given to open after those of before. */
+  /** Waits for the next address that the browser should open. */
   opened(): Promise<string>;
-  /** The process that is known to be the core; another one than that. */
+  /** Waits for the process id of the core, different from `than`. */
   core(than?: number): Promise<number>;
-  /** The person logs out. */
+  /** Ends the session, as logging out does. */
   endSession(): void;
 };
 
@@ -49,7 +49,7 @@ export async function openStage(): Promise<DesktopStage> {
   opening.defer(async () => {
     for (const { child } of runs) if (child.exitCode === null) child.kill('SIGKILL');
     for (const { ended } of runs) await ended;
-    // A core that has taken its file away still writes below the home as it ends.
+    // A core without its file still writes below the home while it ends.
     for (const pid of processesWith(`HOME=${join(folder, 'home')}`)) await endIt(pid);
   });
   const stack = opening.move();
@@ -91,7 +91,7 @@ async function endIt(pid: number): Promise<void> {
   await gone(pid);
 }
 
-/** No bus: nothing of the session is to be found or begun. */
+/** Without a bus, the program can neither find nor start a service of the session. */
 function sessionOf(folder: string, display: string): Record<string, string> {
   return {
     HOME: join(folder, 'home'),
@@ -117,7 +117,7 @@ async function writeFolders(folder: string): Promise<void> {
   await writeOwn(join(folder, 'bin', 'xdg-settings'), '#!/bin/sh\necho browser.desktop\n', 0o755);
 }
 
-/** As a file of the person. */
+/** Writes a file that belongs to the person. */
 export async function writeOwn(file: string, text: string, mode = 0o600): Promise<void> {
   await writeFile(file, text, { mode });
   await give(file);
@@ -130,7 +130,7 @@ async function give(path: string): Promise<void> {
 
 type Display = AsyncDisposable & { readonly name: string; end(): void };
 
-/** An X server as far as it is asked here: it takes connections, by X(7) at 6000 + its number. */
+/** A minimal X server: it accepts connections. Port 6000 + its number: X(7). */
 async function openDisplay(): Promise<Display> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {

@@ -1,4 +1,4 @@
-/** `svc desktop`, whole: the shell, the service it keeps, and what the browser is given to open. */
+/** The whole `svc desktop`: the shell, its service, and the addresses for the browser. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -11,14 +11,14 @@ import { noPerson } from './account.ts';
 
 const skip = noPerson;
 
-/** Where an address leads, without going there. */
+/** The target of an address, without opening it. */
 async function leadsTo(address: string): Promise<URL> {
   const answer = await fetch(address, { redirect: 'manual' });
   assert.equal(answer.status, 303, await answer.text());
   return new URL(answer.headers.get('location') ?? '', address);
 }
 
-/** What a page does with the code in its fragment. */
+/** Sends the code of the page's fragment, as its script does. */
 function bring(page: URL): Promise<Response> {
   const { origin, hash } = page;
   return fetch(`${origin}/api/v1/sign-in`, {
@@ -57,7 +57,7 @@ test(
 
 test('the session starts it with the file that it runs with', { skip }, async () => {
   await using stage = await openStage();
-  // It is the one of the folder that this begins in, and the session begins in another.
+  // The file is relative to this working directory, and the session starts in another.
   stage.start([]);
   const brought = await bring(await leadsTo(await stage.opened()));
   const { page } = (await brought.json()) as { page: string };
@@ -84,7 +84,7 @@ test('an address that is used twice signs everybody out, also of the page', { sk
   await until('the thief is signed out', async () => (await open(thief)).config === 401);
   assert.deepEqual(await open(thief), { config: 401, page: 404, pages: 404 });
   await stage.start([]).ended;
-  // The code of the core itself says as much.
+  // A code of the core itself gives the same access.
   const led = await leadsTo(await stage.opened());
   const other = await signIn(led);
   assert.deepEqual(await open(other), { config: 200, page: 200, pages: 303 });
@@ -102,7 +102,7 @@ async function signIn(page: URL): Promise<SignedIn> {
   return { origin: page.origin, token, page: own };
 }
 
-/** What somebody may do who was signed in. */
+/** The access of a person who signed in. */
 async function open({ origin, token, page }: SignedIn) {
   const headers = { authorization: `Bearer ${token}` };
   const config = await fetch(`${origin}/api/v1/config`, { headers });

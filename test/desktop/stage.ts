@@ -1,8 +1,8 @@
 /**
- * The application on a desktop of its own: an account that is not root, its home, a display without
- * a screen, a session bus with a keyring where one is asked for, and a Chromium with its sandbox,
- * whose window the test sees by the DevTools protocol. The programs are the real ones. What any of
- * them began has ended when the scope of the stage is left.
+ * The application on its own desktop: an account other than root with its home, a display without a
+ * screen, optionally a session bus with a keyring, and a sandboxed Chromium. The test sees the
+ * window by the DevTools protocol. All programs are real. The stage ends every process at the end
+ * of its scope.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { kill, Marked, type Process } from './marked.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 
 /**
- * A test of the application; where it cannot run it is skipped, and says so.
+ * A test of the application. It is skipped, with a note, where the application cannot run.
  * @param also another reason to skip it; false: there is none
  */
 export function applicationTest(
@@ -30,7 +30,7 @@ export function applicationTest(
   const skip = notHere === false ? also : notHere;
   void test(name, { skip }, async () => {
     lastWords.length = 0;
-    // A browser that has gone leaves who waits for it with nothing that would go on.
+    // Keeps the process alive when the browser has gone, so that the waiting test can fail.
     const held = setInterval(() => {}, patienceMs);
     try {
       await act();
@@ -44,12 +44,12 @@ export function applicationTest(
   });
 }
 
-/** What the window of each desktop showed when it was closed, and what its programs logged. */
+/** The last content of each closed desktop's window, and the logs of its programs. */
 const lastWords: string[] = [];
-/** The same of those that are open. */
+/** The same for open desktops. */
 const openNow = new Set<() => Promise<readonly string[]>>();
 
-/** Whose process it is among those of the application. */
+/** The part of a process in the application. */
 export type Role = 'shell' | 'core' | 'window';
 
 export type Desktop = AsyncDisposable & {
@@ -57,37 +57,37 @@ export type Desktop = AsyncDisposable & {
   readonly places: Places;
   readonly display: Display;
   readonly home: Home;
-  /** Puts another keyring over the same store in the place of the one that was asked for. */
+  /** Replaces the keyring by another one over the same store. */
   keyring(how: 'unlocked' | 'locked'): Promise<void>;
   /** Runs `svc <args>` as the person of this desktop. */
   run(args: readonly string[], env?: Readonly<Record<string, string | undefined>>): Run;
-  /** The process of that role that lives now. */
+  /** The living process of that role. */
   pidOf(role: Role): number | null;
-  /** Resolves with the process of that role, once there is one other than the one given. */
+  /** Resolves with the process of that role, once it differs from the given one. */
   comes(role: Role, notPid?: number | null): Promise<number>;
   kill(role: Role): number;
-  /** Begins the application, `svc desktop <args>`. What it says when it ends is for the test. */
+  /** Starts `svc desktop <args>`. The test reads its final output. */
   start(args?: readonly string[], env?: Readonly<Record<string, string | undefined>>): Run;
-  /** The page of the window that is there now, or comes: the newest one that is none of these. */
+  /** Waits for a page of the window: the newest that is not in `others`. */
   page(others?: readonly Page[]): Promise<Page>;
-  /** Those of the windows that are there. */
+  /** The pages of all present windows. */
   pages(): readonly Page[];
-  /** All of the application, browsers among them. */
+  /** All processes of the application, including browsers. */
   processes(): readonly Process[];
-  /** Resolves when none of them is left. */
+  /** Resolves when no process is left. */
   ends(): Promise<void>;
-  /** Resolves when the log of the shell has it. */
+  /** Resolves when the log of the shell matches. */
   logged(pattern: RegExp): Promise<void>;
 };
 
 export type DesktopOptions = {
-  /** Left out: the first of this machine. */
+  /** Default: the first account of this machine. */
   readonly account?: Account;
-  /** Left out: there is no bus, and so no keychain. `none`: a bus without one. */
+  /** Default: no bus, and so no keychain. `none`: a bus without a keyring. */
   readonly keyring?: 'unlocked' | 'locked' | 'none';
-  /** The text of the configuration in the person's folder; left out: there is none. */
+  /** The text of the person's configuration file; default: no file. */
   readonly config?: string;
-  /** Variables that the session has besides. */
+  /** Further variables of the session. */
   readonly env?: Readonly<Record<string, string>>;
 };
 
@@ -175,10 +175,10 @@ export async function titled(page: Page, title: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: title }).waitFor();
 }
 
-/** A page that waits for its server answers nobody: what it shows is told without it. */
+/** A page that waits for its server cannot be inspected; after this time, the report omits it. */
 const busyMs = 2_000;
 
-/** One that ends badly by itself opens no window any more. */
+/** Fails the waiting tests when the application ends with an error, since no window will open. */
 async function failing(run: Run, windows: Windows): Promise<void> {
   const { code } = await run.ended;
   if (code === 0 || code === null) return;
@@ -193,12 +193,12 @@ async function logsIn(folder: string): Promise<readonly string[]> {
   return Promise.all(texts);
 }
 
-/** Presses Enter on the button that is called so, once it can be used. */
+/** Presses Enter on the button of this name, once it is enabled. */
 export async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true, disabled: false }).press('Enter');
 }
 
-/** The same, of a button whose window goes with it. */
+/** The same, for a button that closes its window. */
 export async function pressLast(page: Page, name: string): Promise<void> {
   await press(page, name).catch((error: Error) => {
     if (!error.message.includes('has been closed')) throw error;
@@ -206,15 +206,15 @@ export async function pressLast(page: Page, name: string): Promise<void> {
 }
 
 /**
- * What the page of the application says that the window shows; it waits until one is shown. While
- * a page waits for what comes next, Chromium lets nobody look into it: so the same is asked for.
+ * The content of the application's page, once the window shows one. Chromium cannot inspect a page
+ * that still loads, so this function requests the same address.
  */
 export async function applicationPage(page: Page): Promise<string> {
   await until('the page of the application is shown', () => page.url().includes('/app/'));
   return (await fetch(page.url())).text();
 }
 
-/** By the words of its command line. */
+/** Recognizes each process by its command line. */
 const roles: Readonly<Record<Role, (words: readonly string[]) => boolean>> = {
   shell: ([, script, command]) => script === launcher && command === 'desktop',
   core: (words) => words.includes('serve') || words.includes('first-run'),
@@ -223,7 +223,7 @@ const roles: Readonly<Record<Role, (words: readonly string[]) => boolean>> = {
     !words.some((word) => word.startsWith('--type=')),
 };
 
-/** The windows of one profile of Chromium, one after the other. */
+/** The successive windows of one profile of Chromium. */
 class Windows implements AsyncDisposable {
   readonly #portFile: string;
   #browser: Browser | null = null;
@@ -233,7 +233,7 @@ class Windows implements AsyncDisposable {
     this.#portFile = join(profile, 'DevToolsActivePort');
   }
 
-  /** Nobody waits any more: there will be none. */
+  /** Makes every wait fail, since no window will open. */
   fail(why: string): void {
     this.#fault = why;
   }
@@ -246,7 +246,7 @@ class Windows implements AsyncDisposable {
     let page: Page | undefined;
     await until('there is a window with a page', async () => {
       if (this.#fault !== null) throw new Error(this.#fault);
-      // One that was killed may not have been missed yet.
+      // The connection to a killed one may still seem alive.
       if ((await this.#connected()) === null) return false;
       page = this.pages().findLast((one) => !others.includes(one));
       return page !== undefined;
@@ -255,7 +255,7 @@ class Windows implements AsyncDisposable {
     return page!;
   }
 
-  /** What they show now, in words. */
+  /** The present texts of the windows. */
   async shown(): Promise<readonly string[]> {
     const wordsOf = async (page: Page): Promise<string> => {
       const late = pause(busyMs, '(it waits)');
@@ -269,22 +269,22 @@ class Windows implements AsyncDisposable {
     if (this.#browser?.isConnected() === true) return this.#browser;
     const [port = ''] = (await readFile(this.#portFile, 'utf8').catch(() => '')).split('\n');
     if (port === '') return null;
-    // Who looks in while the first page leads on sees that first page for ever.
+    // A client that connects during the redirect of the first page sees that page forever.
     if (!(await isLedOn(port))) return null;
-    // The file of a window before it may still be there.
+    // The file of an earlier window may still be there.
     this.#browser = await chromium
       .connectOverCDP(`http://127.0.0.1:${port}`, { timeout: patienceMs, noDefaults: true })
       .catch(() => null);
     return this.#browser;
   }
 
-  /** Lets go of it; its process ends with the stage. */
+  /** Disconnects; the browser ends with the stage. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser?.close().catch(() => {});
   }
 }
 
-/** Whether a window shows more than the file that it was opened with. */
+/** Whether a window has left the file that opened it. */
 async function isLedOn(port: string): Promise<boolean> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/json/list`);

@@ -1,12 +1,12 @@
-/** The first run takes the addresses that svc has by default: one suite of tests at a time. */
+/** A lock for one suite at a time, since the first run uses the default addresses of svc. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { until } from '../support/waiting.ts';
 
-/** A name in the abstract namespace, so no file is left of a process that was killed. */
+/** A name in the abstract namespace, so a killed process leaves no file. */
 const turn = '\0svc-tests-first-run';
 
-/** Waits until no other process of this machine has it; it goes with the scope. */
+/** Waits until no other process of this machine has the lock; disposing releases it. */
 export async function takeTurn(): Promise<AsyncDisposable> {
   const server = await until('nobody else has the turn', async () => {
     const trying = createServer((socket) => socket.destroy());

@@ -1,4 +1,4 @@
-/** The window of Chromium, with its sandbox, as a user without rights. */
+/** The window of Chromium, with its sandbox, as an unprivileged user. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function showAgain(shell: Shell, stage: Stage): Promise<void> {
 
 const runtimeOf = ({ folder }: Stage): string => join(folder, 'shell', 'runtime');
 
-/** The process that has the profile. */
+/** The process that uses the profile. */
 function pidOf({ folder }: Stage): number {
   const lock = join(folder, 'shell', 'profile', 'chromium', 'SingletonLock');
   return Number(readlinkSync(lock).split('-').at(-1));
@@ -55,7 +55,7 @@ suite('a window of Chromium', () => {
   });
 
   next('one that is killed is told, and shown again', async (stage) => {
-    // It counts as shown once it has lived for a while: the first, and the one after its close.
+    // It counts as shown after a while; two earlier windows have done so.
     for (const _ of ['first', 'second']) assert.equal((await shell.told('shown')).why, null);
     process.kill(pidOf(stage), 'SIGKILL');
     assert.deepEqual(await shell.told('closed'), {

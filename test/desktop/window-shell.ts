@@ -1,7 +1,7 @@
 /**
- * A shell as small as it can be, as a program of its own: it opens the window of the application
- * and does to it what each line on stdin says. What comes of it are lines on stdout. Its core is a
- * page that runs what it is told to and says what came of it.
+ * A minimal shell as its own program. It opens the window of the application, executes each line of
+ * stdin on it, and prints the results to stdout. Its core is a page that runs the scripts it gets,
+ * and returns their results.
  *
  * node window-shell.ts <folder> <kind, or any> [hidden]
  */
@@ -15,15 +15,15 @@ import { windowKinds, type FromWindow, type ToWindow } from '../../apps/desktop/
 import { openConnection, type ConnectionHandlers } from '../../apps/desktop/lines.ts';
 import { openApplicationWindow } from '../../apps/desktop/window/window.ts';
 
-/** What it is told on stdin. */
+/** A command on stdin. */
 export type Order =
   | { readonly do: 'show'; readonly path: string }
   | { readonly do: 'trust' | 'hide' | 'end' | 'close_core' }
   | { readonly do: 'status'; readonly text: string }
-  /** In the page of the core: the text of a function without arguments. */
+  /** Runs in the page of the core: the text of a function without arguments. */
   | { readonly do: 'run'; readonly script: string };
 
-/** What it tells on stdout. */
+/** A result on stdout. */
 export type Told =
   | { readonly told: 'opened'; readonly kind: string; readonly why: string | null }
   | { readonly told: 'process'; readonly pid: number; readonly hasTray: boolean }
@@ -37,9 +37,9 @@ export type Told =
   | { readonly told: 'closed'; readonly why: string | null }
   | { readonly told: 'tray'; readonly chose: string }
   | { readonly told: 'said'; readonly line: string }
-  /** A request to the shell: its path, or of a proxy all of the address. */
+  /** A request to the shell: its path, or the whole address for a proxy. */
   | { readonly told: 'asked'; readonly url: string }
-  /** What a script of the page returned, as JSON. */
+  /** The result of a script in the page, as JSON. */
   | { readonly told: 'page'; readonly value: string };
 
 const [folder = '', wanted = 'any', hidden] = process.argv.slice(2);
@@ -59,7 +59,7 @@ const polls: ((script: string) => void)[] = [];
 
 const core = await listen((request, response) => {
   if (request.url === '/next') {
-    // A page that was left asks no more: the one that asked last is there.
+    // A page that was left polls no more, so only the last poll is alive.
     for (const left of polls.splice(0)) left('');
     const next = scripts.shift();
     if (next === undefined) polls.push((script) => void response.end(script));
@@ -136,7 +136,7 @@ const sockets = createServer((client) => {
 
 const window = await opening.opened;
 tell({ told: 'opened', kind: window.kind, why: window.kind === 'none' ? window.why : null });
-// The server above would hold the process open.
+// The server above would keep the process alive.
 if (window.kind === 'none') process.exit(1);
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -171,8 +171,8 @@ for await (const line of createInterface({ input: process.stdin })) {
       order satisfies never;
   }
 }
-// Its stdin has ended: so has its test.
+// The end of stdin means that the test has ended.
 await window[Symbol.asyncDispose]();
 sockets.close();
-// A window that does not end holds handles of its library open; its test is over all the same.
+// A window that does not end keeps handles of its library open, though the test is over.
 process.exit(0);

@@ -1,7 +1,7 @@
 /**
- * A screen of its own and, on it, a small shell with a window, as a user without rights: here, or
- * in a Debian 13 (`scripts/debian-13-root.sh`). Where something is missing, a test is skipped, and
- * says so.
+ * A screen and, on it, a small shell with a window, run by an unprivileged user, here or in a
+ * Debian 13 (`scripts/debian-13-root.sh`). Tests without the needed programs are skipped, with a
+ * note.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
@@ -21,7 +21,7 @@ import { accounts, isClosed, noPerson, spawnAs } from './account.ts';
 import type { Order, Told } from './window-shell.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** Between two looks at the screen: each runs a program, beside those that are to show it. */
+/** The time between two polls of the screen: each runs a program, which slows the others. */
 const lookMs = 20;
 const debian13 = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
 
@@ -46,7 +46,7 @@ process.on('exit', () => {
 
 type There = { readonly where: Where; readonly programs: readonly string[] };
 
-/** A test with a screen, and before it a user who is not root. */
+/** A test with a screen and a user other than root. */
 export function windowTest(name: string, there: There, act: (stage: Stage) => Promise<void>): void {
   testThere(name, there, async () => {
     await using stage = await openStage(there.where);
@@ -55,8 +55,8 @@ export function windowTest(name: string, there: There, act: (stage: Stage) => Pr
 }
 
 /**
- * Makes tests that share one screen, and follow each other on it. The first opens it, and it is
- * closed after the last of the suite.
+ * Makes tests that share one screen, one after the other. The first opens it, and it closes after
+ * the last test of the suite.
  */
 export function windowTests(there: There): (name: string, act: WindowAct) => void {
   let opened: Promise<Stage> | null = null;
@@ -75,40 +75,40 @@ function testThere(name: string, { where, programs }: There, act: () => Promise<
 }
 
 export type Stage = AsyncDisposable & {
-  /** The user before the screen. */
+  /** The user who runs the programs. */
   readonly uid: number;
-  /** Of that user; other programs of the test may write there as well. */
+  /** Belongs to that user; other programs of the test may write there too. */
   readonly folder: string;
-  /** More variables for what is started from now on. */
+  /** Further variables for later programs. */
   readonly env: Record<string, string>;
-  /** `kind`: of the window; any: the first that works. */
+  /** `kind`: the kind of window; any: the first that works. */
   start(kind: string, ...more: readonly string[]): Shell;
-  /** Runs svc to its end. @returns what it wrote on stdout */
+  /** Runs svc to its end. @returns its stdout */
   svc(...words: readonly string[]): Promise<string>;
-  /** Begins `svc desktop <args>`, with the windows that there are. */
+  /** Starts `svc desktop <args>`, with the present kinds of windows. */
   desktop(...args: readonly string[]): Run;
-  /** Titles of the windows that can be seen. */
+  /** The titles of the visible windows. */
   titles(): Promise<readonly string[]>;
-  /** Waits until a window of that title can be seen, or cannot. @returns its id */
+  /** Waits until a window of that title is visible, or is not. @returns its id */
   seen(title: string): Promise<string>;
   unseen(title: string): Promise<void>;
-  /** Asks the window to close, as the button of its frame does. */
+  /** Asks the window to close, as its close button does. */
   close(id: string): Promise<void>;
-  /** The display ends, as when the person logs out. */
+  /** Ends the display, as logging out does. */
   logOut(): Promise<void>;
 };
 
 export type Shell = {
   readonly child: ChildProcess;
   order(order: Order): void;
-  /** The next of that kind that nobody took yet; rejects when the program ends before. */
+  /** The next unread event of that kind; rejects when the program ends before. */
   told<K extends Told['told']>(
     told: K,
     is?: (one: Extract<Told, { told: K }>) => boolean,
   ): Promise<Extract<Told, { told: K }>>;
-  /** All that came. */
+  /** All events so far. */
   all(): readonly Told[];
-  /** Runs it in the page. @returns what came of it */
+  /** Runs the script in the page. @returns its result */
   run(script: string): Promise<unknown>;
   readonly ended: Promise<void>;
 };
@@ -126,7 +126,7 @@ async function openStage(where: Where): Promise<Stage> {
   });
   opening.defer(() => endOf(screen));
   const display = `:${await firstLine(screen.stdio[3] as Readable)}`;
-  // Without it nothing has a frame, nor is asked to close.
+  // Without a window manager, no window has a frame or gets a request to close.
   const frames = spawn('openbox', { env: { ...process.env, DISPLAY: display }, stdio: 'ignore' });
   opening.defer(() => endOf(frames));
   const env: Record<string, string> = {
@@ -176,14 +176,14 @@ async function openStage(where: Where): Promise<Stage> {
       return until(`${title} is seen`, async () => (await find(title)).split('\n')[0] || null);
     },
     unseen: (title) => until(`${title} is not seen`, async () => (await find(title)) === ''),
-    // No key: while a window is being raised, none may have the focus, and a key is lost.
+    // Not by a key: while a window comes to the front, none may have the focus.
     close: async (id) => void (await outputOf('wmctrl', ['-i', '-c', id], display)),
     logOut: () => endOf(screen),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 
-/** A user without rights runs it; the other system has this checkout and the folder of the test. */
+/** Runs it as an unprivileged user; the other system has this checkout and the test's folder. */
 function startIn(
   where: Where,
   words: readonly string[],
@@ -251,7 +251,7 @@ function shellOf(child: ChildProcess): Shell {
   return shell;
 }
 
-/** The end of its stdin tells it to end its window, and itself. */
+/** Ends stdin, which makes it close its window and end. */
 async function leave(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

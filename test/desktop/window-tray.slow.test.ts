@@ -1,4 +1,4 @@
-/** The tray of a webview, before a program that shows trays, as a desktop has one. */
+/** The tray of a webview, with a program that shows trays, as on a desktop. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,12 +14,12 @@ const there = { where: 'debian 13', programs: ['unshare', 'dbus-daemon'] } as co
 
 const watcher = 'org.kde.StatusNotifierWatcher';
 
-/** A tray that an application has registered: who, and the path of its menu. */
+/** The tray of an application: its bus name, and the path of its menu. */
 type Item = { readonly destination: string; readonly path: string };
 
 type Desktop = AsyncDisposable & {
   readonly bus: MessageBus;
-  /** The next that is registered. */
+  /** The next tray that an application registers. */
   readonly item: Promise<Item>;
 };
 
@@ -74,7 +74,7 @@ async function openDesktop({ folder, env }: Stage): Promise<Desktop> {
 
 const menuOf = (item: Item) => ({ ...item, interface: 'com.canonical.dbusmenu' });
 
-/** The menu as text: every label in it, and by which number it is chosen. */
+/** The menu as text: each label with the number that chooses it. */
 async function labels({ bus }: Desktop, item: Item): Promise<ReadonlyMap<string, number>> {
   const layout = await bus.invoke<unknown>({
     ...menuOf(item),

@@ -1,4 +1,4 @@
-/** The webview, in a Debian 13: signing in, what it refuses, its close, and what outlives what. */
+/** The webview, in a Debian 13: signing in, refusals, closing, and which process outlives which. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ const there = { where: 'debian 13', programs: ['unshare'] } as const;
 
 const isOfCore = ({ url }: { readonly url: string }): boolean => url.includes('/ui');
 
-/** The page of the core is there. */
+/** Waits for the page of the core. */
 async function shown(stage: Stage): Promise<{ readonly shell: Shell; readonly pid: number }> {
   const shell = stage.start('webview');
   const { kind, why } = await shell.told('opened');
@@ -23,7 +23,7 @@ async function shown(stage: Stage): Promise<{ readonly shell: Shell; readonly pi
   return { shell, pid };
 }
 
-/** A program that writes down what a browser would be given, an address a line. */
+/** A program that records the addresses for a browser, one a line. */
 async function fakeBrowser(stage: Stage): Promise<() => Promise<string>> {
   const [bin, seen] = [join(stage.folder, 'bin'), join(stage.folder, 'home', 'opened')];
   await mkdir(bin);
@@ -32,7 +32,7 @@ async function fakeBrowser(stage: Stage): Promise<() => Promise<string>> {
   await writeFile(join(bin, 'xdg-open'), program);
   await chmod(join(bin, 'xdg-open'), 0o755);
   stage.env['PATH'] = `${bin}:${stage.env['PATH']}`;
-  // The file is there before the line is.
+  // The file exists before its line does.
   return () =>
     until('the browser is given an address', () => {
       return existsSync(seen) ? readFileSync(seen, 'utf8') || null : null;

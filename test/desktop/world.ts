@@ -1,4 +1,4 @@
-/** What is around a service of the application: a model, a receiver, and its configuration. */
+/** The surroundings of an application's service: a model, a receiver, and its configuration. */
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
@@ -8,11 +8,11 @@ export type World = AsyncDisposable & {
   readonly model: FakeModel;
   readonly receiver: Receiver;
   readonly port: number;
-  /** Where its pages are. */
+  /** The origin of its pages. */
   readonly origin: string;
   /** The configuration; its webhook's secret is WEBHOOK_SECRET. */
   readonly document: ReturnType<typeof webhookConfig>;
-  /** Sends a message, and waits until it is accepted. @returns the status */
+  /** Sends a message, and waits for the answer. @returns its status code */
   say(text: string): Promise<number>;
 };
 

@@ -1,18 +1,18 @@
-/** The fenced blocks of the documents. */
+/** Reads the fenced blocks of the documents. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../support/run-svc.ts';
 
-/** Every page that a person reads for svc itself; how to change svc is another matter. */
+/** Every page for users of svc; the pages about changing svc are left out. */
 export const pages: readonly string[] = globSync(
   ['README.md', 'docs/**/*.md', 'examples/**/*.md'],
   { cwd: root },
 ).toSorted();
 
 export type Block = {
-  /** Where its fence stands in the page, from 1. */
+  /** The line of its fence in the page, from 1. */
   readonly line: number;
-  /** The words behind the fence: its language, then its marks. */
+  /** The words after the fence: its language, then its marks. */
   readonly info: readonly string[];
   readonly text: string;
   /** The output that the page shows below it (`text output`); null: none. */
@@ -21,7 +21,7 @@ export type Block = {
 
 export const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-/** All fenced blocks of a page, in order; those that are part of a list without its indent. */
+/** Returns all fenced blocks of a page, in order; a block inside a list loses its indent. */
 export function blocksOf(page: string): readonly Block[] {
   const blocks: Block[] = [];
   let open: { line: number; indent: string; info: string; lines: string[] } | null = null;

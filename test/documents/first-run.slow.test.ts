@@ -1,4 +1,4 @@
-/** What the first pages show of `svc init` is what a person sees. */
+/** The first pages show the real output of `svc init`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDiscord } from '../fake/discord.ts';
@@ -9,7 +9,7 @@ import { startInit, type InitStage } from '../cli/init-stage.ts';
 import { blocksOf, textOf } from './blocks.ts';
 import { assertShown } from './run-page.ts';
 
-/** All that the page shows between its `svc init` and its next command. */
+/** The output that the page shows between its `svc init` and its next command. */
 function shownIn(page: string): string {
   const blocks = blocksOf(textOf(page));
   const from = blocks.findIndex(({ info }) => info.includes('terminal')) + 1;
@@ -23,7 +23,7 @@ function shownIn(page: string): string {
   return shown.map(({ text }) => text).join('');
 }
 
-/** Ends it, and holds the page against what was seen. */
+/** Ends the first run, and compares its output with the page. */
 async function holdAgainst(page: string, init: InitStage): Promise<void> {
   await init.sees(/svc is running\. It ends with this command\.[^]*svc serve/);
   init.interrupt();
@@ -38,7 +38,7 @@ function startModel(): Promise<FakeModel> {
   return startFakeOllama(answer, { models: ['llama3.2:latest'] });
 }
 
-/** From the first question to the choice of a channel. */
+/** Goes from the first question to the choice of a channel. */
 async function toChannel(init: InitStage, choice: string): Promise<void> {
   await init.answer(/The model that answers/);
   await init.answer(/llama3\.2 answered in/);
@@ -58,13 +58,13 @@ test('docs/get-started/webhook.md shows what is seen', async () => {
 });
 
 type Platform = {
-  /** Of a person who writes to the bot. */
+  /** Writes to the bot as a person. */
   say(text: string): Promise<void>;
-  /** What the bot has said first. */
+  /** Returns the bot's first message. */
   first(): Promise<string>;
 };
 
-/** From the pasted token to the first answer. */
+/** Goes from the pasted token to the first answer. */
 async function pairOn(init: InitStage, platform: Platform, token: string): Promise<void> {
   await init.answer(/1 {2}Paste the token/);
   await init.sees(/_TOKEN \(it is not shown\): /);
@@ -114,7 +114,7 @@ test('docs/get-started/discord.md shows what is seen', async () => {
   await toChannel(init, '3');
   const platform: Platform = {
     async say(text) {
-      // Discord itself tells nobody of what came before they were there.
+      // Discord delivers no message from before the bot was connected.
       await discord.waitForReady();
       discord.say(ada, text);
     },

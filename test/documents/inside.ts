@@ -1,7 +1,7 @@
 /**
- * Runs a page's script in a network of its own, which has loopback alone: there a fake Ollama
- * listens where the documents say that Ollama does, and the test's PostgreSQL where they say that
- * a server does. Arguments: the script, the file for its output, the socket of the server or ''.
+ * Runs a page's script in its own network, which has only loopback. A fake Ollama and the test's
+ * PostgreSQL listen at the addresses that the documents name.
+ * Arguments: the script, the file for its output, the socket of the server or ''.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const file = openSync(output, 'w');
 const shell = spawn('bash', [script], { stdio: ['ignore', file, file] });
 const [code] = await once(shell, 'exit');
 process.exitCode = (code as number | null) ?? 1;
-// What the page left behind ends with this process, which is the first one here.
+// This process is the first one here, so programs that the page left running end with it.
 process.exit();
 
 type Asked = {
@@ -27,7 +27,7 @@ type Asked = {
   readonly messages?: readonly { readonly role: string; readonly content: string }[];
 };
 
-/** Reads a file that is named, where it may; tells what it read; else answers like a greeter. */
+/** Reads a named file with the tool, and reports its content; otherwise only greets. */
 function answer({ body }: ModelCall): Step {
   const { tools = [], messages = [] } = body as Asked;
   const last = messages.at(-1);

@@ -1,4 +1,4 @@
-/** Every block of the documents is run, or says by a mark why it is not. */
+/** Every block of the documents runs, or has a mark with the reason why not. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ test('every stage is that of a page with something to run', () => {
   for (const page of Object.keys(stages)) assert.ok(running.has(page), page);
 });
 
-/** The sentence above a block, of a reader who turns to another terminal. */
+/** The sentence above a block for which the reader opens another terminal. */
 const turns = /\b(?:another|second|third) terminal\b/;
 
 test('what is said to another terminal knows nothing of the first', () => {

@@ -1,12 +1,12 @@
 /**
- * Why a block of the documents is not run with its page. The mark stands behind the language:
- * "```sh systemd". A block without one is run, in the order of the page.
+ * The reasons why a block does not run with its page. The mark follows the language: "```sh
+ * systemd". Blocks without a mark run in the order of the page.
  */
 import type { Block } from './blocks.ts';
 
 type Mark = {
   readonly why: string;
-  /** What a block that bears it holds, else it could run. */
+  /** Every block with this mark matches this; another block could run. */
   readonly holds: RegExp;
 };
 
@@ -40,7 +40,7 @@ export const marks: Readonly<Record<string, Mark>> = {
   apart: { why: 'a test of its own runs it', holds: /./ },
 };
 
-/** For pages with blocks that are run `apart` or at a `terminal`: the test, and words in it. */
+/** For pages with blocks marked `apart` or `terminal`: the test, and words in it. */
 export const testsOf: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'README.md': ['test/cli/init.slow.test.ts', 'a webhook: the model answers'],
   'docs/get-started/desktop.md': ['test/desktop/shell.slow.test.ts', 'desktop'],
@@ -56,16 +56,16 @@ export const testsOf: Readonly<Record<string, readonly [file: string, words: str
 };
 
 /**
- * Not a mark, but what the reader did before: Ctrl-C in the terminal where svc runs. Words of the
- * page say so.
+ * Not a reason, but an action of the reader before the block: Ctrl-C in the terminal of svc. The
+ * page says so.
  */
 export const stopped = 'stopped';
 
-/** The reader has opened another terminal: nothing that was exported before is there. */
+/** The reader has opened another terminal, without the variables exported before. */
 export const fresh = 'fresh';
 const done: ReadonlySet<string> = new Set([stopped, fresh]);
 
-/** What is wrong with the words behind a fence, in a sentence; null: nothing. */
+/** A sentence about a fault in the words after a fence; null: no fault. */
 export function faultOf({ info, text }: Block): string | null {
   const [, ...words] = info;
   const unknown = words.filter((word) => !done.has(word) && !Object.hasOwn(marks, word));
@@ -77,5 +77,5 @@ export function faultOf({ info, text }: Block): string | null {
   return `nothing in it needs ${mark}`;
 }
 
-/** Whether the block is run with its page. */
+/** Whether the block runs with its page. */
 export const isRun = ({ info }: Block): boolean => info.slice(1).every((word) => done.has(word));

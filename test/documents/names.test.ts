@@ -1,4 +1,4 @@
-/** What the documents name is there: files, headings, commands, flags, scripts. */
+/** The files, headings, commands, flags and scripts that the documents name exist. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ const documents = globSync(['*.md', '{docs,examples,src,apps,web}/**/*.md'], { c
   },
 );
 
-/** Each match of the pattern in any document; the first group is what is named there. */
+/** Each match of the pattern in any document; its first group is the name. */
 function named(pattern: RegExp): readonly { where: string; what: string }[] {
   const found = documents.flatMap(({ name, text }) =>
     Array.from(text.matchAll(pattern), ([, what]) => ({ where: name, what: what! })),
@@ -24,7 +24,7 @@ function named(pattern: RegExp): readonly { where: string; what: string }[] {
   return found;
 }
 
-/** As GitHub makes them of headings. */
+/** Makes anchors of headings, as GitHub does. */
 function anchorsOf(text: string): readonly string[] {
   return Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title]) =>
     title!
@@ -85,7 +85,7 @@ test('the guide quotes every sentence of svc itself', () => {
   for (const sentence of Object.values(sentences)) assert.ok(guide.includes(`_${sentence}_`));
 });
 
-/** The words of a line as a shell takes them: quotes of both kinds, nothing else. */
+/** Splits a line into words like a shell, with both kinds of quotes and nothing else. */
 function wordsOf(line: string): readonly string[] {
   const words = line.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|(\S+)/g);
   return Array.from(words, ([, single, double, bare]) => {
@@ -93,7 +93,7 @@ function wordsOf(line: string): readonly string[] {
   });
 }
 
-/** What a curl line asks; a file that it sends is an empty object. */
+/** Parses the request of a curl line; a file becomes an empty object. */
 function curlOf(line: string) {
   const asked = { method: 'GET', head: ['Host: 127.0.0.1:2112'], body: '', path: '' };
   const words = wordsOf(line).values();

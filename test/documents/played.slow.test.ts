@@ -1,4 +1,4 @@
-/** Commands for a container and for the service, with what they speak to played by the shell. */
+/** Commands for a container and for the service; shell functions play the programs they call. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blocksOf, textOf, type Block } from './blocks.ts';
@@ -7,7 +7,7 @@ import { stages } from './stages.ts';
 
 const skip = cannotRun();
 
-/** The blocks of the page with that mark which hold the words, as if they had none. */
+/** The blocks of the page with that mark and these words, without the mark. */
 function played(
   page: string,
   mark: string,
@@ -27,7 +27,7 @@ function played(
   });
 }
 
-/** A container is a run of svc in the folder of its volume; what is mounted has to be there. */
+/** A container is a run of svc in the folder of its volume; all mounted files must exist. */
 const docker = `docker() {
   case $1 in
     load) return ;;
@@ -62,7 +62,7 @@ test('the container of the page is set up, and answers', { skip }, async () => {
   });
 });
 
-/** The service is a run of svc in this folder; its user is whoever runs the test. */
+/** The service is a run of svc in this folder, as the user who runs the test. */
 const service = `systemctl() {
   case "$*" in
     'stop svc') end_all ;;

@@ -1,4 +1,4 @@
-/** Files of other programs that the pages show, given to those programs. */
+/** Gives files of other programs that the pages show to those programs. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { blocksOf, textOf } from './blocks.ts';
 import { cannotRun, runBlocks } from './run-page.ts';
 import { stages } from './stages.ts';
 
-/** The block of that language which holds the words; the page has one. */
+/** The page's only block of that language with these words. */
 function quoted(page: string, language: string, words: string): string {
   const found = blocksOf(textOf(page)).filter(
     ({ info, text }) => info[0] === language && text.includes(words),

@@ -1,4 +1,4 @@
-/** Every command of the README and of the examples runs as it stands there. */
+/** Every command of the README and of the examples runs as the page shows it. */
 import { testPages } from './run-page.ts';
 
 testPages('README.md');

@@ -1,4 +1,4 @@
-/** Every command of the reference runs as it stands there. */
+/** Every command of the reference runs as the page shows it. */
 import { testPages } from './run-page.ts';
 
 testPages('docs/reference');

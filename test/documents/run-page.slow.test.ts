@@ -1,4 +1,4 @@
-/** That a page which does not work is seen. */
+/** The test of a page fails when the page is wrong. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blocksOf } from './blocks.ts';
@@ -6,7 +6,7 @@ import { assertShown, cannotRun, runBlocks } from './run-page.ts';
 
 const skip = cannotRun();
 
-/** Blocks of a page of that text, in fences of the shell. */
+/** Shell blocks with these texts. */
 const blocksIn = (...texts: readonly string[]) =>
   blocksOf(texts.map((text) => `\`\`\`sh\n${text}\n\`\`\`\n`).join('\n'));
 

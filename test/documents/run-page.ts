@@ -1,7 +1,7 @@
 /**
- * Runs the blocks of a page as a newcomer would: with an svc that is installed, in an empty folder,
- * in a network that has loopback alone, as a process tree that ends as a whole. Pages of a checkout
- * find `./svc` and the examples, as it has them.
+ * Runs the blocks of a page as a newcomer would: with an installed svc, in an empty folder, in a
+ * network with only loopback. All its processes end together. Pages of a checkout find `./svc` and
+ * the examples.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -18,24 +18,24 @@ import { isRun } from './marks.ts';
 import { borderOf, scriptOf } from './script.ts';
 import { stages } from './stages.ts';
 
-/** What a page takes for granted. */
+/** The preconditions of a page. */
 export type Stage = {
-  /** Run first, in the same shell. */
+  /** Runs first, in the same shell. */
   readonly before?: string;
-  /** A server at 127.0.0.1:5432, to which `sudo -u postgres` leads. */
+  /** A server at 127.0.0.1:5432; `sudo -u postgres` connects to it. */
   readonly postgres?: true;
   /** The reader has fetched the examples, as the page says. */
   readonly examples?: true;
 };
 
-/** Whether it is read in a checkout, as it lies there. */
+/** Whether readers use the page in a checkout. */
 const isOfCheckout = (page: string): boolean => /^(?:README\.md$|examples\/)/.test(page);
 
 const tools = ['ip', 'unshare', 'bash', 'curl', 'jq', 'openssl'];
 const apart = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const asOther = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
 
-/** Why no page can be run here; false: they can. */
+/** Why no page can run here; false: they can. */
 export function cannotRun(): string | false {
   if (process.platform !== 'linux') return 'only Linux has network namespaces';
   for (const tool of tools) {
@@ -55,7 +55,7 @@ export function cannotRun(): string | false {
 }
 
 /**
- * A test for each page that has something to run.
+ * Adds a test for each page with blocks to run.
  * @param place a page or a folder of them; null: all that need a server
  */
 export function testPages(place: string | null): void {
@@ -71,7 +71,7 @@ export function testPages(place: string | null): void {
   }
 }
 
-/** Rejects where a line fails, or what the page shows does not come. */
+/** Rejects where a line fails, or where the shown output does not appear. */
 export async function runBlocks(
   page: string,
   blocks: readonly Block[],
@@ -92,7 +92,7 @@ export async function runBlocks(
       PATH: `${bin}:${process.env['PATH']}`,
       HOME: home,
       NO_COLOR: '1',
-      // Else every page would compile the program for itself.
+      // Otherwise every page would compile the program again.
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       DOCUMENT_LOGS: logs,
       DOCUMENT_POSTGRES: server?.folder,
@@ -111,7 +111,7 @@ export async function runBlocks(
   }
 }
 
-/** What came before the first block, then what came of each, as far as the shell came. */
+/** Splits the output: the part before the first block, then each block that the shell reached. */
 function outputsOf(text: string, count: number): readonly string[] {
   let rest = text;
   const outputs: string[] = [];
@@ -126,8 +126,8 @@ function outputsOf(text: string, count: number): readonly string[] {
 }
 
 /**
- * Each line that is shown comes, in that order. `…` stands for any words; numbers, ids and times
- * are those of the page, and others come.
+ * Checks that each shown line appears, in order. `…` stands for any words; numbers, ids and times
+ * may differ.
  */
 export function assertShown(output: string, shown: string, where: string): void {
   const lines = output.split('\n').map(masked);
@@ -142,7 +142,7 @@ export function assertShown(output: string, shown: string, where: string): void 
   }
 }
 
-/** A line without what differs from run to run, and without the widths that follow from it. */
+/** Removes the parts of a line that change from run to run, and the widths that depend on them. */
 function masked(line: string): string {
   return line
     .replaceAll(/\b01[0-9a-z]{20}\b|\b[0-9a-f]{12}\b/g, '#')
@@ -169,7 +169,7 @@ async function furnish(
 
 type Server = AsyncDisposable & { socket: string; folder: string; port: string };
 
-/** As Debian's package leaves one: with a user postgres, who may do everything, and no other. */
+/** Starts a server like Debian's package: its only user is postgres, with all rights. */
 async function startServer(): Promise<Server> {
   const server = await PostgresServer.start();
   const ask = (user: string, words: string): void => {

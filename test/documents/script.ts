@@ -1,13 +1,13 @@
-/** A page as one script for bash: its blocks one after the other, in one shell. */
+/** Makes one bash script of a page: its blocks run one after the other, in one shell. */
 import type { Block } from './blocks.ts';
 import { fresh, stopped } from './marks.ts';
 
-/** What a program says once it is ready, which stands until Ctrl-C. */
+/** The output of each program when it is ready; it then runs until Ctrl-C. */
 const ready = { serve: '"listening"', receive: 'Ctrl-C ends it', demo: 'Ctrl-C ends it', tail: '' };
 
 /**
- * What the blocks find: `stands` is the other terminal of a reader, where a program runs until it
- * is stopped. A request that is refused fails its line, as would a person who reads the answer.
+ * The functions for the blocks. `stands` is the reader's other terminal, where a program runs until
+ * it is stopped. A refused request fails its line, since a reader would see the refusal.
  */
 const opening = `set -eEo pipefail
 declare -A standing logs
@@ -62,10 +62,10 @@ stands() {
 const standsAlone =
   /^((?:\w+=\S* )*)((?:\.\/)?svc (serve|receive|tail|demo)\b[^|<>#&]*?) *&?(?: +#.*)?$/;
 
-/** Where the output of a block begins: before it stands its number, from 0. */
+/** Marks the beginning of a block's output with its number, from 0. */
 export const borderOf = (index: number): string => `<<< block ${index} >>>`;
 
-/** @param before what the page takes for granted: it is run first */
+/** @param before the commands of the page's preconditions, which run first */
 export function scriptOf(blocks: readonly Block[], before = ''): string {
   const parts = blocks.map(({ info, text }, index) => {
     const end = info.includes(stopped) ? 'end_all\n' : '';
@@ -77,7 +77,7 @@ export function scriptOf(blocks: readonly Block[], before = ''): string {
   return [opening, inTerminals(before), ...parts, end].join('\n');
 }
 
-/** With each program that stands in a terminal of its own. */
+/** Moves each program that needs its own terminal into one. */
 function inTerminals(text: string): string {
   const lines = text.replaceAll(/ *\\\n */g, ' ').split('\n');
   return lines

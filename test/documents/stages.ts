@@ -1,4 +1,4 @@
-/** What pages take for granted: that svc is installed, has a configuration, runs. */
+/** The preconditions of pages: svc is installed, has a configuration, or runs. */
 import type { Stage } from './run-page.ts';
 
 const secret = 'export WEBHOOK_SECRET="$(openssl rand -hex 32)"\n';
@@ -19,7 +19,7 @@ jq '.storage = {"url_env": "DATABASE_URL"}' svc.json > new.json && mv new.json s
 export DATABASE_URL=postgres://svc@127.0.0.1/svc
 `;
 
-/** A receiver that is gone for two messages of Bob, and takes the reply to one of Ada. */
+/** The receiver is gone for two messages of Bob, and accepts the reply to one of Ada. */
 const withStories = `${made}export ADMIN_TOKEN="$(openssl rand -hex 32)"
 jq '.admin = {"token_env": "ADMIN_TOKEN"}' svc.json > new.json && mv new.json svc.json
 svc serve
@@ -46,7 +46,7 @@ ID=$(say '{"sender_id": "ada", "text": "When do you open?", "conversation_id": "
 until svc trace $ID | grep -q '^message .*; delivered$'; do sleep 0.02; done
 `;
 
-/** Those that need a server are run by a test of their own. */
+/** A separate test runs the pages that need a server. */
 export const stages: Readonly<Record<string, Stage>> = {
   'docs/get-started/webhook.md': { before: running },
   'docs/how-to/add-a-person.md': { before: onTelegram },

@@ -1,4 +1,4 @@
-/** What the pages say to do without a question lets people in while svc runs. */
+/** The commands for `svc init` without questions let people in while svc runs. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { runCommand, startServe } from '../support/in-process.ts';
 import { freePort, scratch } from '../support/program.ts';
 import { blocksOf, textOf } from './blocks.ts';
 
-/** The words of `svc init --yes` as the page has them, and the variables exported before. */
+/** The page's arguments of `svc init --yes`, and the variables exported before. */
 function unaskedOn(page: string): { args: readonly string[]; exported: readonly string[] } {
   const found = blocksOf(textOf(page)).filter(({ text }) => /^svc init --yes/m.test(text));
   assert.equal(found.length, 1, page);
@@ -20,11 +20,11 @@ function unaskedOn(page: string): { args: readonly string[]; exported: readonly 
 
 type Platform = {
   readonly url: string;
-  /** The bot's token, by the name of its variable. */
+  /** The variable of the bot's token, and its value. */
   readonly token: readonly [name: string, value: string];
-  /** A stranger writes to the bot, which hears it. */
+  /** Sends a stranger's message to the bot. */
   readonly pairingRequest: () => Promise<void>;
-  /** What the bot has said first. */
+  /** Returns the bot's first message. */
   readonly first: () => Promise<string>;
 };
 

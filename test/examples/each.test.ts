@@ -1,4 +1,4 @@
-/** Every file in examples/ runs as it is written, but for the addresses of this test's machine. */
+/** Every file in examples/ runs as written, except for the addresses of this machine. */
 import assert from 'node:assert/strict';
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -20,7 +20,7 @@ type Example = {
 
 const read = (file: string): Example =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')) as Example;
-/** Those of messengers run in their own tests, on their own fakes. */
+/** Other tests run the examples for messengers, with fakes of those. */
 const onWebhooks = globSync('*.json', { cwd: folder }).filter(
   (file) => read(file).channels[0]?.webhook !== undefined,
 );

@@ -1,4 +1,4 @@
-/** examples/many: three instances behind a balancer, started as processes by its own files. */
+/** examples/many: its own files start three instances behind a balancer, as processes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { validateText } from '../../src/config/validate.ts';
@@ -43,18 +43,18 @@ test('the files of the set fit together', () => {
   assert.deepEqual(written, Object.keys(values));
 });
 
-/** Replies of that conversation, in the order in which they came. */
+/** The replies of that conversation, in order of arrival. */
 function repliesOf(receiver: Receiver, conversation: string): readonly string[] {
   const own = receiver.received.filter(({ body }) => body['conversation_id'] === conversation);
   return own.map(({ body }) => String(body['text']));
 }
 
-/** At most so many messages of a conversation are without a reply at once. */
+/** The largest number of unanswered messages in a conversation. */
 const unansweredMax = 3;
 
 /**
- * Says one thing after the other, each once the one before was accepted, until it is told to stop.
- * @returns what it said
+ * Sends messages one after the other, each after the acceptance of the one before, until stopped.
+ * @returns the sent texts
  */
 async function converse(
   url: string,
@@ -111,7 +111,7 @@ test(
     over.abort();
     const said = await Promise.all(talking);
     await untilAll(said.flat().length, () => receiver.received.length);
-    // What they have in hand is done when they have ended: nothing comes later.
+    // Instances finish running work before they end, so no reply comes later.
     const codes = await Promise.all(set.instances.map((instance) => instance.stop()));
     assert.deepEqual(codes, [0, 0, 0]);
     for (const [index, conversation] of conversations.entries()) {

@@ -1,4 +1,4 @@
-/** The set of examples/many as processes: what its files say, on addresses of this machine. */
+/** Runs examples/many as processes: its files with addresses of this machine. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -16,7 +16,7 @@ type ComposeService = {
   readonly ports?: readonly string[];
 };
 
-/** What compose.yaml makes, by name. */
+/** The services of compose.yaml, by name. */
 export const services = (
   parse(exampleText('compose.yaml'), { merge: true }) as {
     readonly services: Readonly<Record<string, ComposeService>>;
@@ -27,7 +27,7 @@ export const instanceNames = Object.keys(services).filter(
   (name) => services[name]?.command?.[0] === 'serve',
 );
 
-/** A text of compose.yaml with variables of `.env` in it. */
+/** Replaces variables of `.env` in a text of compose.yaml. */
 export function filledIn(text: string, values: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) => {
     const value = values[name];
@@ -36,7 +36,7 @@ export function filledIn(text: string, values: Readonly<Record<string, string>>)
   });
 }
 
-/** The text with each of `places` in the place of what it names; all of those stand in it. */
+/** Replaces each key of `places` by its value. @throws where a key is not in the text */
 export function mapped(text: string, places: Readonly<Record<string, string>>): string {
   return Object.entries(places).reduce((all, [from, to]) => {
     if (!all.includes(from)) throw new Error(`${from} stands nowhere in ${all}`);
@@ -45,32 +45,31 @@ export function mapped(text: string, places: Readonly<Record<string, string>>): 
 }
 
 export type Where = {
-  /** Where the configuration is written, and all else of the instances. */
+  /** The folder of the configuration and of all files of the instances. */
   readonly folder: string;
   readonly databaseUrl: string;
   readonly modelUrl: string;
   readonly receiverUrl: string;
-  /** The values of `.env`. */
   readonly values: Readonly<Record<string, string>>;
 };
 
 export type Instance = {
   readonly name: string;
   readonly adminPort: number;
-  /** Starts it; resolves when it listens. */
+  /** Resolves when the instance listens. */
   start(): Promise<void>;
-  /** SIGTERM; resolves with its exit code. */
+  /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | string>;
   log(): string;
 };
 
 export type ManySet = AsyncDisposable & {
   readonly instances: readonly Instance[];
-  /** The webhook behind the balancer. */
+  /** The address of the webhook behind the balancer. */
   readonly url: string;
 };
 
-/** All of it, once everything listens. The database server and the model are there already. */
+/** Starts everything and waits until it listens. The database server and the model run already. */
 export async function startMany(where: Where): Promise<ManySet> {
   await using parts = new AsyncDisposableStack();
   const config = mapped(exampleText('svc.json'), {
@@ -129,7 +128,7 @@ class OwnInstance implements Instance, AsyncDisposable {
       ...Object.fromEntries(said),
       DATABASE_URL: database.href,
       HOME: where.folder,
-      // In its container the file is where svc looks by itself.
+      // In its container, this is the default place of the file.
       SVC_CONFIG: isThere ? file : '/etc/svc/svc.json',
     };
   }

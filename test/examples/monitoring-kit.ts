@@ -1,4 +1,4 @@
-/** The files of examples/monitoring, and what their expressions name. */
+/** The files of examples/monitoring, and the names in their expressions. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -48,7 +48,7 @@ export const dashboard = JSON.parse(read('dashboard.json')) as {
   readonly panels: readonly Panel[];
 };
 
-/** The panels' expressions, with values in the place of Grafana's variables. */
+/** The panels' expressions, with values in place of Grafana's variables. */
 export const panelTargets = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr, legendFormat }) => ({
     where: `panel ${title}`,
@@ -57,7 +57,7 @@ export const panelTargets = dashboard.panels.flatMap(({ title, targets = [] }) =
   })),
 );
 
-/** Every expression of the rules and the panels; `words` have places for labels. */
+/** Every expression of the rules and the panels; `words` are texts with places for labels. */
 export const expressions = [
   ...rules.map(({ alert, expr, annotations }) => ({
     where: alert,
@@ -69,7 +69,7 @@ export const expressions = [
 
 export type Matcher = { readonly label: string; readonly values: readonly string[] };
 
-/** The metrics that an expression names, each with what it asks of its labels. */
+/** The metrics of an expression, each with its label matchers. */
 export function metricsIn(expr: string): readonly { name: string; matchers: readonly Matcher[] }[] {
   return Array.from(expr.matchAll(/\b(up|svc_\w+)(?:\{([^}]*)\})?/g), ([, name, asked = '']) => ({
     name: name!,
@@ -83,7 +83,7 @@ export function metricsIn(expr: string): readonly { name: string; matchers: read
   }));
 }
 
-/** The labels by which an expression groups or joins, and those that its words show. */
+/** The labels by which an expression groups or joins, and those in its texts. */
 export function labelsIn(expr: string, words: string): readonly string[] {
   const listed = expr.matchAll(/\b(?:by|on|without|ignoring) *\(([^)]*)\)/g);
   const shown = words.matchAll(/\{\{ *(?:\$labels\.)?(\w+) *\}\}/g);

@@ -1,12 +1,13 @@
 /**
- * For each alert of examples/monitoring a state in which it fires, and the nearest in which it does
- * not, as series from minute 0 on, one value a minute; the alert is looked at in minute 60.
- * Format: https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/#series
+ * For each alert of examples/monitoring, a state in which it fires and a near state in which it
+ * does not. Each state has series with one value a minute from minute 0 on; the test evaluates the
+ * alert in minute 60. Format:
+ * https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/#series
  */
 type Series = Readonly<Record<string, string>>;
 type States = Readonly<Record<string, { readonly bad: Series; readonly good: Series }>>;
 
-/** One series, whose value is the difference. */
+/** Two states that differ in the value of one series. */
 const of = (series: string, bad: string, good: string) => ({
   bad: { [series]: bad },
   good: { [series]: good },
@@ -14,7 +15,7 @@ const of = (series: string, bad: string, good: string) => ({
 
 const always = (value: number): string => `${value}x60`;
 const growing = (by: number): string => `0+${by}x60`;
-/** Its first event comes five minutes before it is looked at. */
+/** The first event comes five minutes before the evaluation. */
 const begins = '_x55 1x5';
 
 const lag = (late: number): Series => ({

@@ -1,4 +1,4 @@
-/** examples/monitoring, beside a running svc: what its files name is there, and they find it. */
+/** The files of examples/monitoring beside a running svc: it exposes every name in them. */
 import assert from 'node:assert/strict';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ async function stage() {
     path,
     adminPort,
     page,
-    /** One of everything: answered, known, refused, unanswered, given up, turned away, waiting. */
+    /** One of each: answered, duplicate, refused, unanswered, dead, turned away, waiting. */
     async happens() {
       const say = (text: string, id: string, headers = {}) =>
         post(svc.url, { sender_id: 'ada', text }, { 'webhook-id': id, ...headers });
@@ -84,14 +84,14 @@ async function stage() {
   };
 }
 
-/** What Prometheus itself adds to each series. */
+/** Labels that Prometheus itself adds to each series. */
 const ofPrometheus = new Map([
   ['job', new Set(['svc'])],
   ['instance', new Set<string>()],
   ['le', new Set<string>()],
 ]);
 
-/** Every name that the page has series of, with their labels and values. */
+/** Every metric of the page, with its labels and their values. */
 function exposedOn(page: string): Map<string, Map<string, Set<string>>> {
   const exposed = new Map([['up', new Map<string, Set<string>>()]]);
   for (const [, name = '', pairs = ''] of page.matchAll(/^([a-z_]+)(?:\{(.*)\})? \S+$/gm)) {
@@ -104,10 +104,10 @@ function exposedOn(page: string): Map<string, Map<string, Set<string>>> {
   return exposed;
 }
 
-/** Values that come with a full inbox or a broken disk alone. */
+/** Values that occur only with a full inbox or a broken disk. */
 const rare = new Set((['full', 'storage_failed'] as const).map((one) => unavailable(one, 0).code));
 
-/** What the expression names and the page does not have. */
+/** Names of the expression that the page does not have. */
 function missingOf(
   { expr, words }: { readonly expr: string; readonly words: string },
   exposed: ReturnType<typeof exposedOn>,
@@ -226,7 +226,7 @@ test(
     const file = join(it.path, 'prometheus.yml');
     await writeFile(file, stringify(config));
     await using prometheus = await startPrometheus(file, await freePort());
-    // A counter that was scraped only afterwards has not grown.
+    // A counter that appears first with its final value has not grown.
     await until('a first scrape', async () => {
       return (await prometheus.query('svc_dead_letters_total')).length > 0;
     });

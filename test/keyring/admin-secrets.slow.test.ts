@@ -1,4 +1,4 @@
-/** Values put by the admin API into a real keyring: used by the service, and seen nowhere else. */
+/** The admin API puts secrets into a real keyring: the service uses them, and never shows them. */
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const canaries = ['Canary-4711-that-somebody-typed', 'Canary-4712-that-came-in-i
 
 type Answer = { readonly status: number; readonly body: string };
 
-/** A service of that session, and who administers it. */
+/** A service of that session, and its administrator. */
 async function start(session: Session, keychainLimits = patient) {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
@@ -68,7 +68,7 @@ async function start(session: Session, keychainLimits = patient) {
       told.push(run.out() + run.err());
       run = await begin();
     },
-    /** All that it said, until now. */
+    /** All output so far. */
     told: () => [...told, run.out() + run.err()].join('\n'),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
@@ -84,12 +84,12 @@ async function rowOf({ list }: Started) {
   return { source, inKeychain, restart };
 }
 
-/** Asks until the keychain is seen so. */
+/** Polls until the keychain has this state. */
 async function untilStore({ list }: Started, state: string): Promise<void> {
   await until(`the keychain is ${state}`, async () => (await list()).store.state === state);
 }
 
-/** Takes a configuration into use that names the variable. */
+/** Applies a configuration that names the variable. */
 async function nameIt({ api }: Started): Promise<Answer> {
   const used = JSON.parse((await api('GET', '/api/v1/config')).body) as {
     text: string;
@@ -159,7 +159,7 @@ suite('secrets by the admin API over gnome-keyring', () => {
     await using started = await start(session, limits);
     await untilStore(started, 'ready');
     keyring.halt();
-    // From here on nobody needs to wait: it will not answer.
+    // The keychain will not answer any more, so nobody needs to wait for it.
     Object.assign(limits, hasty);
     const putting = started.api('PUT', `/api/v1/secrets/${name}`, { value: canaries[0] });
     await started.say();

@@ -1,4 +1,4 @@
-/** `svc secrets`, the boot and the doctor over a real keyring, as a person meets them. */
+/** `svc secrets`, the boot and the doctor over a real keyring. */
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -79,7 +79,7 @@ suite('svc secrets over gnome-keyring', () => {
     const set = await svc('secrets set WEBHOOK_SECRET', { input: value, env });
     assert.match(set.err, /! WEBHOOK_SECRET in the environment comes first/);
     assert.match((await svc('secrets where WEBHOOK_SECRET', { env })).out, /1\..*has it, and wins/);
-    // A keychain that was asked would now be waited for until its limit, and told.
+    // A command that asked the keychain would now wait until its limit, and report it.
     keyring.halt();
     const keychainLimits = hasty;
     const check = await svc('config check --preflight', { env, keychainLimits });

@@ -1,4 +1,4 @@
-/** The keychain of svc over a real keyring: what is kept, what is told, and what is left alone. */
+/** The keychain of svc over a real keyring: stored values, reports, and foreign entries. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -23,7 +23,7 @@ async function stateOf(answer: Promise<{ kind: string }>): Promise<string> {
   return fault.state!;
 }
 
-/** Helpers that this process has started and that are still there. */
+/** Helpers of this process that still run. */
 function helpersLeft(): readonly string[] {
   return childrenOf(process.pid)
     .map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1'))

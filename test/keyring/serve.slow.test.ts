@@ -1,4 +1,4 @@
-/** The service over a real keyring: found there, kept from there, and told why not. */
+/** The service over a real keyring: it reads and stores secrets there, or says why it cannot. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite } from 'node:test';

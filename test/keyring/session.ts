@@ -1,6 +1,6 @@
 /**
- * A desktop's session as far as secrets go: a bus of its own and a real gnome-keyring on it, in
- * folders of its own. Nothing of the machine's own session is reached.
+ * The secrets of a desktop's session: its own bus with a real gnome-keyring, in its own folders. It
+ * does not touch the machine's session.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,18 +15,18 @@ import type { KeychainLimits } from '../../src/app/keychain.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 
 export type Session = AsyncDisposable & {
-  /** All the variables of a program of this session. */
+  /** All variables of a program of this session. */
   readonly env: Readonly<Record<string, string>>;
   readonly home: string;
   /** Starts the keyring and waits until it is on the bus. */
   startKeyring(how: 'unlocked' | 'locked'): Promise<Keyring>;
-  /** Stands where the desktop shows prompts, and refuses each. @returns how many were wanted */
+  /** Replaces the desktop's prompts, and refuses each. @returns the number of prompts so far */
   refusePrompts(): Promise<() => number>;
 };
 
 export type Keyring = {
   readonly pid: number;
-  /** It does not answer until it goes on. */
+  /** Stops it from answering until `goOn`. */
   halt(): void;
   goOn(): void;
   end(): Promise<void>;
@@ -34,22 +34,22 @@ export type Keyring = {
 
 const compiled = process.env['NODE_COMPILE_CACHE'];
 
-/** A keyring that answers has all the time of a test to do so. */
+/** Gives a working keyring all the time of a test. */
 export const patient: KeychainLimits = {
   startMs: patienceMs,
   answerMs: patienceMs,
   promptMs: patienceMs,
 };
 
-/** For a keyring that is halted, and never answers: only its helper has to start. */
+/** For a halted keyring, which never answers: only its helper has to start. */
 export const hasty: KeychainLimits = { ...patient, answerMs: 100, promptMs: 100 };
 
 const programs = ['dbus-daemon', 'gnome-keyring-daemon'];
 
-/** Why the tests that need a keyring cannot run here; false: they can. */
+/** Why the tests with a keyring cannot run here; false: they can. */
 export const noKeyring: string | false = whyNot();
 
-/** A test that needs a keyring; where there is none, it is skipped and says so. */
+/** A test with a keyring; without one it is skipped, with a note. */
 export function keyringTest(name: string, act: () => Promise<void>): void {
   void test(name, { skip: noKeyring }, act);
 }
@@ -59,11 +59,11 @@ function whyNot(): string | false {
   return missing.length > 0 && `there is no ${missing.join(' and no ')}: apt install gnome-keyring`;
 }
 
-/** Who a program runs as; left out: who runs the tests. */
+/** The account of a program; default: the user who runs the tests. */
 export type Account = { readonly uid: number; readonly gid: number };
 
 /**
- * The bus starts no program by itself, so no keyring but the one of the test is ever there.
+ * Starts no program by itself, so the test's keyring is the only one.
  * @param listen its address, as D-Bus writes it
  */
 export function busConfig(listen: string): string {
@@ -83,7 +83,7 @@ export function busConfig(listen: string): string {
 `;
 }
 
-/** @param account whose session it is; only root opens one of another account */
+/** @param account the session's owner; only root opens a session of another account */
 export async function openSession(account: Account | null = null): Promise<Session> {
   const place = await mkdtemp(join(tmpdir(), 'svc-ring-'));
   const [home, runtime] = [join(place, 'home'), join(place, 'run')];
@@ -104,7 +104,7 @@ export async function openSession(account: Account | null = null): Promise<Sessi
     HOME: home,
     XDG_RUNTIME_DIR: runtime,
     DBUS_SESSION_BUS_ADDRESS: address,
-    // Else each helper would compile the program for itself.
+    // Otherwise each helper would compile the program again.
     ...(account === null && compiled !== undefined && { NODE_COMPILE_CACHE: compiled }),
   };
   const daemons = new Set<ChildProcess>();
@@ -122,7 +122,7 @@ export async function openSession(account: Account | null = null): Promise<Sessi
       });
       daemons.add(daemon);
       daemon.stdin.on('error', () => {});
-      // The password of the keyring that it makes, or unlocks.
+      // The password of the keyring that it makes or unlocks.
       daemon.stdin.end('of the tests');
       await hasOwner(address, true);
       return {
@@ -161,7 +161,7 @@ async function endOf(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Waits until the name of the keyring is owned, or is not. */
+/** Waits until a program owns the name of the keyring, or none does. */
 async function hasOwner(busAddress: string, wanted: boolean): Promise<void> {
   const bus = createClient({ busAddress });
   const isOwned = async (): Promise<unknown> =>

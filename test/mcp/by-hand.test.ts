@@ -1,4 +1,4 @@
-/** Whoever has the administrator's token alone starts no program. */
+/** The administrator's token alone starts no program. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

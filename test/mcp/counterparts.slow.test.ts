@@ -1,4 +1,4 @@
-/** Servers of others, and the conformance suite of the protocol, without a network. */
+/** Third-party servers, and the conformance suite of the protocol, without a network. */
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The running program whose agent has tools of an MCP server at a url. */
+/** The running program with an agent that uses an MCP server at a URL. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const agentAt = (url: string, tools: readonly string[]): object => ({
   mcp: [{ name: 'far', url }],
 });
 
-/** Pins the tools of the fake, and waits until they are announced. */
+/** Pins the tools of the fake, and waits until svc announces them. */
 async function pinned({ folder, adminPort }: Scene): Promise<void> {
   const own = [echo, ...oddTools].map((tool): [string, Pin] => {
     const { name, hash, parts } = definitionOf(tool)!;
@@ -33,7 +33,7 @@ const refusedKeys = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
 
 type Announced = { function: { name: string; parameters: Record<string, unknown> } };
 
-/** As OpenAI does, and llama.cpp, Anthropic and Groq in other words (langchainjs#9804). */
+/** Refuses as OpenAI does; llama.cpp, Anthropic and Groq use other words (langchainjs#9804). */
 function strict(script: Script): Script {
   const answer = typeof script === 'function' ? script : () => script;
   return (call, before) => {

@@ -1,4 +1,4 @@
-/** The running program whose agent has tools of an MCP server. */
+/** The running program with an agent that uses an MCP server. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { readFile } from 'node:fs/promises';

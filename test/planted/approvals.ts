@@ -1,4 +1,4 @@
-/** Faults of calls that wait for a person's yes. */
+/** Faults of calls that wait for a person's approval. */
 import type { Fault } from './fault.ts';
 
 export const approvals: readonly Fault[] = [

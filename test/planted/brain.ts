@@ -1,4 +1,4 @@
-/** Faults of brain/ with its agents, and of model/. */
+/** Faults of the brains with their agents, and of the models. */
 import type { Fault } from './fault.ts';
 
 export const brain: readonly Fault[] = [

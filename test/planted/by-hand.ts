@@ -1,4 +1,4 @@
-/** Faults of conversations that an operator answers by hand. */
+/** Faults of takeovers: conversations that an operator answers. */
 import type { Fault } from './fault.ts';
 
 export const byHand: readonly Fault[] = [

@@ -1,4 +1,4 @@
-/** Faults of config/ and control/. */
+/** Faults of the configuration: reading it, checking it, and changing it while svc runs. */
 import type { Fault } from './fault.ts';
 
 export const config: readonly Fault[] = [

@@ -1,4 +1,4 @@
-/** Faults of the desktop application: its own pages, and what their buttons do. */
+/** Faults of the desktop application: its own pages, and the effects of their buttons. */
 import type { Fault } from './fault.ts';
 
 export const desktop: readonly Fault[] = [

@@ -1,14 +1,13 @@
-/** A fault that is planted into a copy of the sources, one at a time: some test must turn red. */
+/** A fault planted into a copy of the sources, one at a time: some test must turn red. */
 export type Fault = {
-  /** What svc would do wrong, as a sentence. */
+  /** The wrong behaviour of svc, as a sentence. */
   readonly name: string;
   readonly file: string;
-  /** It stands exactly once in the file. */
+  /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
   /**
-   * Test files, or proofs of test/chaos/, that are run first, where those near the file do not see
-   * it.
+   * Test files, or proofs of test/chaos/, to run first where the tests near the file stay green.
    */
   readonly seenBy?: readonly string[];
 };

@@ -1,4 +1,4 @@
-/** Faults of flow/: who may talk, turns, commands, sessions, deliveries. */
+/** Faults of the pipeline: who may talk, turns, commands, sessions, deliveries. */
 import type { Fault } from './fault.ts';
 
 export const flow: readonly Fault[] = [

@@ -1,4 +1,4 @@
-/** Faults of how many instances work on one database: fences, lanes, posts, the dead. */
+/** Faults of several instances on one database: fences, queues, leases, dead instances. */
 import type { Fault } from './fault.ts';
 
 const writer = 'src/ledger/postgres/write/writer.ts';

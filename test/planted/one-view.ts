@@ -1,4 +1,4 @@
-/** Faults of what instances tell each other, and of how one answers for all. */
+/** Faults of the reports between instances, and of one instance's answer for all. */
 import type { Fault } from './fault.ts';
 
 export const oneView: readonly Fault[] = [

@@ -1,4 +1,4 @@
-/** Faults of the commands, the preflight, and of what holds the service together. */
+/** Faults of the commands, the preflight, and the composition of the service. */
 import type { Fault } from './fault.ts';
 
 export const cli: readonly Fault[] = [

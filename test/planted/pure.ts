@@ -1,4 +1,4 @@
-/** Faults of lib/, domain/ and policy/. */
+/** Faults of lib, the domain and the policies. */
 import type { Fault } from './fault.ts';
 
 export const lib: readonly Fault[] = [

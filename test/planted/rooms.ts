@@ -1,4 +1,4 @@
-/** All faults, by the room that they are planted in. `npm run planted` works through them. */
+/** All faults, by room. `npm run planted` plants each of them. */
 import { admin, web } from './admin.ts';
 import { application } from './application.ts';
 import { approvals } from './approvals.ts';

@@ -1,4 +1,4 @@
-/** Faults of the look-up of secrets, of the keychain, and of what is told of either. */
+/** Faults of the lookup of secrets, of the keychain, and of the reports about both. */
 import type { Fault } from './fault.ts';
 
 export const secrets: readonly Fault[] = [

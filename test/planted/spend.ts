@@ -1,4 +1,4 @@
-/** Faults of budgets that only show where calls meet: what is reserved, and what is given back. */
+/** Faults of budgets that only show between concurrent calls: reserving money, and releasing it. */
 import type { Fault } from './fault.ts';
 
 const seenBy = ['test/chaos/spend.ts'];

@@ -1,4 +1,4 @@
-/** Faults of the ledger: what its forms share, and the form in memory. */
+/** Faults of the ledger: the shared code of its backends, and the backend in memory. */
 import type { Fault } from './fault.ts';
 
 export const store: readonly Fault[] = [

@@ -1,4 +1,4 @@
-/** Faults of tool/: grants, cages, the journal of effects. */
+/** Faults of the tools: grants, cages, the call log. */
 import type { Fault } from './fault.ts';
 
 export const tool: readonly Fault[] = [

@@ -1,4 +1,4 @@
-/** Faults of trial/, and of what a configuration keeps for it. */
+/** Faults of dry runs, and of the configurations stored for them. */
 import type { Fault } from './fault.ts';
 
 const seenBy = ['test/cli/try-command.test.ts', 'test/cli/try-shapes.test.ts'];

@@ -1,7 +1,7 @@
-/** The cases of the product: dispatch × policy × failure × the rank that it strikes. */
+/** The cases of the product: dispatch × policy × failure × the rank of the failing model. */
 import type { FailureName } from '../fake/failures.ts';
 
-/** What one model does: it fails so many times, then it answers. */
+/** The plan of one model: it fails this many times, then it answers. */
 export type RunningConfig = { readonly fails: FailureName; readonly times: number } | 'answers';
 
 export type Case = {
@@ -9,17 +9,17 @@ export type Case = {
   readonly policy: 'priority' | 'consensus';
   /** By rank, the best first. */
   readonly plans: readonly RunningConfig[];
-  /** What each would answer, by rank; whether they mean the same. */
+  /** The answer of each model, by rank; `agree`: all mean the same. */
   readonly texts: readonly string[];
   readonly agree: boolean;
-  /** Ranks in the order in which the models are listed. */
+  /** Ranks in the order of the list of models. */
   readonly listed: readonly number[];
-  /** Ranks in the order in which outcomes come, where all are asked at once. */
+  /** Ranks in the order of the outcomes, where all are asked at once. */
   readonly order: readonly number[];
   readonly title: string;
 };
 
-/** Fourteen of the ways in which a model fails, one of each kind that the brain can tell apart. */
+/** Fourteen failures of a model, one of each kind that the brain distinguishes. */
 export const struck = [
   'refused',
   'reset',
@@ -76,7 +76,7 @@ function oneFails(fails: FailureName, policy: Case['policy'], agree: boolean): r
       const orders: Record<string, readonly number[]> = {
         'the failure first, then the best': [rank, ...best],
         'the failure first, then the worst': [rank, ...best.toReversed()],
-        // Nothing can hold these two back until the others have answered.
+        // These two fail at once or never, so they cannot come after the answers.
         ...(fails !== 'refused' && fails !== 'hang' && { 'the failure last': [...best, rank] }),
       };
       for (const [said, order] of Object.entries(orders)) {
@@ -88,7 +88,7 @@ function oneFails(fails: FailureName, policy: Case['policy'], agree: boolean): r
   return cases;
 }
 
-/** Two models are listed the other way round, so that list and rank are told apart. */
+/** Two models are listed in reverse order, so that list and rank differ. */
 function makeCase(
   dispatch: Case['dispatch'],
   policy: Case['policy'],

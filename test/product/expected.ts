@@ -1,6 +1,6 @@
 /**
- * What must come of a case, worked out slowly from the rules alone: it knows the whole plan of
- * every model and plays the turn on paper. It shares no code with the brain.
+ * Computes the expected result of a case from the rules alone. It knows the whole plan of every
+ * model, and shares no code with the brain.
  */
 import { failures } from '../fake/failures.ts';
 import type { FailureName } from '../fake/failures.ts';
@@ -10,9 +10,9 @@ export type Expected = {
   /** The text of the reply, or the apology. */
   readonly reply: string;
   readonly apology: string | null;
-  /** Ranks in the order in which they were asked; one entry a call. */
+  /** Ranks in the order of the calls; one entry for each call. */
   readonly asked: readonly number[];
-  /** What became of each model that was asked: all its tries, and the last one. */
+  /** The outcomes of each asked model, one for each try. */
   readonly tries: Readonly<Record<number, readonly string[]>>;
   readonly winner: number | null;
   readonly votes: readonly (readonly number[])[];
@@ -22,20 +22,20 @@ const retriesMax = 2;
 const passing = new Set<FailureName>(['refused', 'reset', 'cut', '429', '503', '500', 'empty']);
 const worthWaiting = new Set(['connect_failed', 'timeout', 'rate_limited', 'overloaded']);
 
-/** Whether nobody hears what this model is asked. */
+/** Whether no server receives the calls to this model. */
 export function isClosed({ plans }: Case, rank: number): boolean {
   const plan = plans[rank]!;
   return plan !== 'answers' && plan.fails === 'refused';
 }
 
-/** Whether the model of this rank is asked again after its ask of this number, from 0. */
+/** Whether the model of this rank is asked again after its call of this number, from 0. */
 export function mayRetry({ plans }: Case, rank: number, ask: number): boolean {
   const plan = plans[rank]!;
   if (plan === 'answers' || ask >= plan.times || ask >= retriesMax) return false;
   return passing.has(plan.fails);
 }
 
-/** What the model of this rank gives at its ask of this number, from 0. */
+/** The outcome of this rank's call of this number, from 0. */
 function outcomeOf({ plans }: Case, rank: number, ask: number): string {
   const plan = plans[rank]!;
   return plan === 'answers' || ask >= plan.times ? 'answer' : failures[plan.fails];
@@ -97,7 +97,7 @@ function replyOf(
   return { reply: given.texts[winner]!, apology: null, asked, tries, winner, votes };
 }
 
-/** In listed order until one answers; those that failed in passing come round again. */
+/** Asks in listed order until one answers, then repeats those with a passing failure. */
 function sequential(given: Case): Expected {
   const asked: number[] = [];
   const tries: Record<number, string[]> = {};

@@ -1,4 +1,4 @@
-/** Plays a case with real models over sockets and writes down what came of it. */
+/** Runs a case with real model servers over sockets, and records the result. */
 import { FakeBudgetGuard } from '../fake/purse.ts';
 import { fromNow } from '../support/hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -26,19 +26,19 @@ import { patienceMs } from '../support/waiting.ts';
 
 export type Played = {
   readonly decision: Decision;
-  /** Ranks in the order in which their servers were asked; a closed port hears nothing. */
+  /** Ranks in the order in which their servers were called; a closed port records nothing. */
   readonly heard: readonly number[];
   readonly steps: readonly TraceStep[];
-  /** What was asked of a server that redirects point to. */
+  /** The number of calls to the target of redirects. */
   readonly astray: number;
 };
 
 const deadlines = createDeadlines();
 
-/** No pause; how many retries there are is the member's to say. */
+/** No pause; the member limits the number of retries. */
 const atOnce = { retriesMax: Infinity, random: () => 0 };
 
-/** A port that was open a moment ago may be another server's by now; this one is nobody's. */
+/** A port that was just closed may belong to another server by now; nobody has this one. */
 const closedPort = 'http://127.0.0.1:1';
 
 export async function play(given: Case): Promise<Played> {
@@ -90,7 +90,7 @@ export async function play(given: Case): Promise<Played> {
   return { decision, heard: stage.heard, steps: turnContext.steps, astray };
 }
 
-/** However short, it is not over before the server of the model has heard it. */
+/** The time limit ends only after the model's server has received the call. */
 const hungMs = 50;
 
 export const rankOf = (model: string): number => Number(model.at(-1));
@@ -113,14 +113,14 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelCon
   };
 }
 
-/** Holds each answer back until its turn in the order of the case has come. */
+/** Delays each answer until its turn in the order of the case. */
 class Stage {
   readonly heard: number[] = [];
   readonly faults: unknown[] = [];
   readonly #given: Case;
   readonly #elsewhere: string;
   readonly #endings: number[] = [];
-  /** Nobody else's: a server's port may have been that of one whom another process still asks. */
+  /** Unique, since another process may still call the former server of a reused port. */
   readonly name = crypto.randomUUID();
   #waiting: { readonly ready: () => boolean; readonly go: () => void }[] = [];
 
@@ -148,7 +148,7 @@ class Stage {
     };
   }
 
-  /** For the calls to one model: the time of none is over before its server has heard it. */
+  /** Deadlines for the calls to one model: none expires before its server has received the call. */
   deadlinesOf(rank: number): Deadlines {
     let asks = 0;
     const at: Deadlines['at'] = (time, act) => {

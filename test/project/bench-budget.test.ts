@@ -1,4 +1,4 @@
-/** What the gate of the bench says of its rounds: by rounds that are made up, and so known. */
+/** The verdicts of the bench's gate on invented rounds with known results. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -10,7 +10,7 @@ import {
   verdictOf,
 } from '../../bench/budget.ts';
 
-/** Starts of servers whose true ratio is known, and disturbed as on a machine in use. */
+/** Starts of servers with a known ratio and the noise of a machine in use. */
 function launches(ratio: number, seed: number, { rounds = 0.12, starts = 0.015 } = {}) {
   const draw = normalBy(seed);
   return Array.from({ length: 4 }, () => {

@@ -1,4 +1,4 @@
-/** The parts of the bench that only count: what they say must be right before it is believed. */
+/** The arithmetic of the bench. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';

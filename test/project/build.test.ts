@@ -1,4 +1,4 @@
-/** What `npm run build` makes is the program: the same commands, the same answers. */
+/** The result of `npm run build` behaves like the sources: the same commands, the same answers. */
 import assert from 'node:assert/strict';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { freePort } from '../support/program.ts';
 import { root, runProgram, type Run } from '../support/run-svc.ts';
 import { writeTelegramConfig } from '../telegram/program.ts';
 
-/** Whether `npm run build` was run, as the gate does before the tests, and nothing edited since. */
+/** Whether `npm run build` has run, as the gate does before the tests, with no edits since. */
 function isBuilt(): boolean {
   const builtAt = statSync(join(root, 'dist', 'main.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const files = globSync('{src/**/*.{ts,sql},apps/**/*.ts,scripts/*}', { cwd: root });
@@ -26,7 +26,7 @@ async function build(folder: string): Promise<void> {
 }
 
 suite('the built program', () => {
-  /** A place where nothing but the published files is: no sources, no node_modules. */
+  /** A folder with only the published files: no sources, no node_modules. */
   let place = '';
   let dist = '';
   before(async () => {

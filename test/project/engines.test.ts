@@ -1,4 +1,4 @@
-/** `npm ci` warns of nothing under the Nodes that `engines` names, and refuses every other one. */
+/** `npm ci` gives no warning under the Nodes of `engines`, and refuses every other one. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const lock = JSON.parse(read('package-lock.json')) as {
 };
 const { engines } = JSON.parse(read('package.json')) as { readonly engines: { node: string } };
 
-/** The oldest ones of all that may install svc, and newer ones. */
+/** The oldest versions that may install svc, and newer ones. */
 const allowed = [
   '20.19.0',
   '20.20.2',
@@ -37,7 +37,7 @@ function compare(one: Version, other: Version): number {
   return one[0] - other[0] || one[1] - other[1] || one[2] - other[2];
 }
 
-/** One comparison of a range, such as `>=20`, `^8.16.0` or `4.x`, as npm reads it. */
+/** Evaluates one comparison of a range, such as `>=20`, `^8.16.0` or `4.x`, as npm reads it. */
 function holds(text: string, version: Version): boolean {
   if (text === '' || text === '*') return true;
   const [, sign, digits = ''] = /^(>=|\^)?v?(\d+(?:\.(?:\d+|x))*)$/.exec(text) ?? [];

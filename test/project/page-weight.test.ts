@@ -1,4 +1,4 @@
-/** What a browser has to load before a page can be used. */
+/** The files that a browser must load before a page works. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 
 const pages = join(import.meta.dirname, '../../web/dist');
 
-/** The files that a page names, and those that these import without being asked to. */
+/** The files that a page names, and their static imports. */
 function filesOf(folder: string, page: string): readonly string[] {
   const found = new Set<string>();
   const read = (text: string, pattern: RegExp): void => {

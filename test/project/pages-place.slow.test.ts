@@ -1,4 +1,4 @@
-/** Where the pages are built: what lies in web/dist/ is whole, or is known not to be fresh. */
+/** The build of the pages: web/dist/ is complete, or is known to be stale. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -88,7 +88,7 @@ test('npm ci builds no pages that are there already', async () => {
   for (const name of ['package.json', 'package-lock.json', 'tsconfig.json']) {
     cpSync(join(root, name), join(place.path, name));
   }
-  // With these there is something to build with, as far as that is looked at.
+  // The check for build tools only looks for these.
   for (const name of ['vite', 'typescript']) {
     mkdirSync(join(place.path, 'node_modules', name), { recursive: true });
     writeFileSync(join(place.path, 'node_modules', name, 'package.json'), '{}');
@@ -106,7 +106,7 @@ test('npm ci builds no pages that are there already', async () => {
 
   writeFileSync(join(place.path, 'src', 'domain', 'plural.ts'), '// edited');
   const stale = prepare();
-  // Here is nothing to build with after all, and it says so.
+  // The tools are not really there, so the build fails and says so.
   assert.equal((await stale.ended).code, 1);
   assert.doesNotMatch(stale.out(), /fresh/);
 });

@@ -1,4 +1,4 @@
-/** The faults that `npm run planted` plants fit the sources as they are. */
+/** The faults that `npm run planted` plants fit the present sources. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

@@ -1,4 +1,4 @@
-/** What a service has loaded by the time it listens: each part costs every start. */
+/** The modules that a service has loaded when it listens: each costs every start. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const nowhere = 'http://127.0.0.1:9';
 
 type Loaded = { readonly parts: readonly string[]; readonly packages: readonly string[] };
 
-/** Of a service from its sources, where each package is still to be told from the others. */
+/** Runs a service from its sources, where the packages are still separate. */
 async function loadedWhenListening(storage: object): Promise<Loaded> {
   await using folder = await scratch();
   const [port, adminPort] = [await freePort(), await freePort()];

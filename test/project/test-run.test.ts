@@ -1,4 +1,4 @@
-/** What the gate says of test files that fail, hang, die, or are not there. */
+/** The report on test files that fail, hang, die, or are missing. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -14,7 +14,7 @@ const head = "import { test, suite, before, after } from 'node:test';\n";
 
 /**
  * Runs such files, in this order.
- * @param files by their names: what stands in them, below the import of node:test
+ * @param files names, with the code below the import of node:test
  */
 async function run(files: Readonly<Record<string, string>>, silenceMsMax = 2 * patienceMs) {
   await using folder = await scratch();
@@ -109,7 +109,7 @@ test('a file that hangs is named, and so is its test', async () => {
   await reportsSilence({ 'blocks.mjs': blocks }, /blocks\.mjs\n✖ it hangs/);
 });
 
-/** Runs the files with more and more patience, as slow as the machine may be. */
+/** Runs the files with growing patience, for a machine of any speed. */
 async function reportsSilence(files: Readonly<Record<string, string>>, wanted: RegExp) {
   let ms = 500;
   await until(String(wanted), async () => wanted.test((await run(files, (ms *= 2))).report));

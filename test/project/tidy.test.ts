@@ -1,4 +1,4 @@
-/** The floors of the house and its lengths: who may import whom, and how long things may be. */
+/** The floors of the house and its limits of length: allowed imports, and sizes. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -13,7 +13,7 @@ const pages = globSync('web/*/**/*.{ts,tsx}', { cwd: root }).filter(
   (file) => !file.startsWith('web/dist/'),
 );
 
-/** Rooms within rooms, which are met by their contract as a room is. */
+/** Rooms within rooms. Other rooms import only their contract. */
 const innerRooms = [
   'src/brains/models',
   'src/brains/policies',
@@ -23,7 +23,7 @@ const innerRooms = [
   'apps/desktop',
   'apps/setup',
 ];
-/** What may be imported of a room with a contract by those who stand outside it. */
+/** The files of a room that other rooms may import. */
 const contracts: Record<string, RegExp> = {
   'src/brains': /^src\/brains\/brain\.ts$/,
   'src/brains/models': /\/model\.ts$/,
@@ -42,7 +42,7 @@ const floors: Record<string, number> = {
   'src/domain': 1,
   'src/config': 2,
   'src/telemetry': 2,
-  // What channels are, as plain facts: a room of its own, though each stands in its folder.
+  // The facts of each channel: a room of its own, though each file is in its channel's folder.
   kinds: 2,
   'src/brains': 3,
   'src/brains/models': 3,
@@ -65,7 +65,7 @@ const floors: Record<string, number> = {
 const isKind = (file: string): boolean =>
   /^src\/channels\/(?:kind|registry|[^/]+\/kind|messenger\/messenger-kind)\.ts$/.test(file);
 
-/** The public face of `src`: what an application imports of it. */
+/** The public face of `src`: the files that an application may import. */
 const publicFrontend = [
   /^src\/(?:config|domain|lib)\//,
   /^src\/admin\/(?:application|http\/[\w-]+|schemas\/schema)\.ts$/,
@@ -104,7 +104,7 @@ function roomOf(file: string): string {
   return inner ?? file.split('/').slice(0, 2).join('/');
 }
 
-/** A kind is found by its type; only its own folder names it. */
+/** Other code finds a kind by its type; only its own folder names it. */
 const isDoor = (from: string, to: string): boolean =>
   dirname(from) === dirname(to) || /^src\/channels\/(?:kind|registry)\.ts$/.test(to);
 
@@ -132,7 +132,7 @@ function faultOf({ from, to }: Import): string | null {
   ) {
     return `${from} imports ${to}, which is not of the public face of src`;
   }
-  // What composes the service names classes; a command and a preflight do not.
+  // Only the composition of the service names classes, not a command or a preflight.
   const mayName = here === 'src/app' && !/^src\/app\/(?:preflight|webhook-client)\//.test(from);
   if (!mayName && contracts[there]?.test(to) === false) {
     return `${from} imports ${to}: meet at the contract`;
@@ -149,7 +149,7 @@ test('imports go down, rooms meet by contract, the composition root alone names 
   assert.deepEqual(faults, []);
 });
 
-/** What of the configuration looks at the disk, or stands on what does. */
+/** The parts of the configuration that read the disk, and those that import them. */
 const hasDisk = /\/(agent-folders|file-only|inspect|mcp-pins|secrets)\.ts$/;
 
 test('the pure floors import nothing of Node', () => {
@@ -318,8 +318,8 @@ function cyclesIn(imports: ReadonlyMap<string, readonly Import[]>): string[] {
 }
 
 /**
- * The budget: the most lines that a room may have, tests aside. It is a little more than the room
- * has. A room that needs more says why where the number is changed.
+ * The budget: the largest number of lines of a room, without tests. It is slightly above the
+ * present number. Give the reason where you change a number.
  */
 const linesMost: Record<string, number> = {
   'apps/desktop': 6_800,
@@ -339,9 +339,9 @@ const linesMost: Record<string, number> = {
   'src/secrets': 1_600,
   'src/telemetry': 2_800,
 };
-/** What the program may have, and what it should have in the end. */
+/** The limits of the program, and its goals. */
 const whole = { lines: { most: 113_500, goal: 85_000 }, files: { most: 710, goal: 500 } };
-/** The core is what a message needs with one process and SQLite: what these reach by imports. */
+/** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
 const coreLines = { most: 50_500, goal: 45_000 };
 
@@ -368,7 +368,7 @@ function linesOf(file: string): number {
   return readFileSync(join(root, file), 'utf8').split('\n').length - 1;
 }
 
-/** What these files run: types are not followed, nor what is loaded only when it is needed. */
+/** The files that these files run. It follows neither types nor dynamic imports. */
 function reachedFrom(files: readonly string[]): readonly string[] {
   const reached = new Set(files);
   for (const file of reached) {

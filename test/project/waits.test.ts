@@ -1,4 +1,4 @@
-/** No test depends on how fast the machine is: none waits a fixed time, sets a bound, or a port. */
+/** No test depends on the machine's speed: none has a fixed wait, a time bound or a port. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const files = globSync(['test/**/*.ts', '{src,apps,web,scripts}/**/*.test.{ts,ts
   .filter((file) => !file.startsWith('test/planted/'));
 
 const number = '[1-9][\\d_]*';
-/** Not the seconds of a platform's API. */
+/** The seconds of a platform's API do not match. */
 const milliseconds = '[1-9]\\d*_?\\d{3}';
 const rules = {
   'waits a fixed time: wait for an event, or by `until`': [
@@ -33,7 +33,7 @@ const rules = {
   'listens on a fixed port: use port 0, or `freePort`': [`\\.listen\\(\\s*${number}`],
 } as const;
 
-/** What a rule finds, and why it does no harm there. */
+/** Matches of a rule, with the reason why each is harmless. */
 const harmless: Readonly<Record<string, string>> = {
   'test/documents/stages.ts': 'the page names the port; it runs in a network of its own',
 };

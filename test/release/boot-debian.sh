@@ -1,7 +1,7 @@
 #!/bin/sh
-# Boots the Debian in a folder, which stays as it is: what is written goes to another one. The first
-# process of new namespaces of processes, mounts, names and messages runs this; the network stays.
-# Called as: boot-debian.sh <Debian> <folder for what is written> <folder that both see>
+# Boots the Debian in a folder, without changing it: all writes go to another folder. The first
+# process of new process, mount, name and IPC namespaces runs this; the network stays.
+# Called as: boot-debian.sh <Debian> <folder for writes> <folder that both see>
 set -eu
 debian=$1 place=$2 shared=$3
 mkdir -p "$place/upper" "$place/work" "$place/merged"
@@ -12,7 +12,7 @@ mkdir -p "$place/merged$shared"
 mount --bind "$shared" "$place/merged$shared"
 cd "$place/merged"
 mount -t proc -o nosuid,nodev,noexec proc proc
-# The settings of the kernel are of the machine outside.
+# The kernel's settings belong to the machine outside.
 for one in proc/sys proc/sysrq-trigger; do
   [ -e "$one" ] || continue
   mount --bind "$one" "$one"
@@ -31,13 +31,13 @@ mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts dev/pts
 mount -t tmpfs -o mode=1777 tmpfs dev/shm
 ln -s pts/ptmx dev/ptmx
 ln -s /proc/self/fd dev/fd
-# It is a whole system: services may be started, and manuals are kept. It need not outlive a crash.
+# A whole system: services may start, and installs keep manuals. It need not survive a crash.
 rm -f usr/sbin/policy-rc.d
 echo force-unsafe-io >etc/dpkg/dpkg.cfg.d/small
 : >etc/machine-id
 pivot_root . run/before
 umount -l /run/before
-# As systemd expects of a machine: credentials are mounted by one process for another.
+# systemd expects this of a machine: one process mounts credentials for another.
 mount --make-rshared /
 exec env -i container=other PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin \
   /usr/lib/systemd/systemd

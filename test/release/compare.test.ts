@@ -1,4 +1,4 @@
-/** What makes two releases different. */
+/** Every kind of difference between two releases. */
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { differences } from '../../scripts/release/compare.ts';
 import { scratch } from '../support/program.ts';
 
-/** Longer than what is read at once. */
+/** Longer than one read. */
 const long = Buffer.alloc(3_000_000, 'x');
 
 async function stage() {

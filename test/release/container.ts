@@ -1,7 +1,6 @@
 /**
- * An image of `docker save` run as a container engine runs it, as far as this needs: a mount and a
- * process namespace of its own, the root of the image for reading alone, its user, its environment.
- * The network is this machine's.
+ * Runs an image of `docker save` much like a container engine: its own mount and process
+ * namespaces, a read-only root, the image's user and environment. It uses this machine's network.
  */
 import { spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,13 +24,13 @@ export type ImageConfig = {
 
 export type Image = {
   readonly config: ImageConfig;
-  /** Its files, absolute. */
+  /** The folder of its files, absolute. */
   readonly root: string;
-  /** As `tar --list --verbose` tells them. */
+  /** Lines of `tar --list --verbose`. */
   readonly files: readonly string[];
 };
 
-/** Why no image can be run here; false: it can. */
+/** Why no image can run here; false: it can. */
 export const noContainer: string | false = whyNot();
 
 function whyNot(): string | false {
@@ -39,7 +38,7 @@ function whyNot(): string | false {
   return probe.status === 0 ? false : 'NOT TRIED: the image; only root may make namespaces here.';
 }
 
-/** @param scratch a folder of its own */
+/** @param scratch an empty folder of its own */
 export async function openImage(archive: string, scratch: string): Promise<Image> {
   const [saved, root] = [join(scratch, 'saved'), join(scratch, 'root')];
   mkdirSync(saved);
@@ -58,15 +57,15 @@ export async function openImage(archive: string, scratch: string): Promise<Image
 }
 
 export type ContainerOptions = {
-  /** Of this machine. */
+  /** A folder of this machine. */
   readonly folder: string;
-  /** Where the container has it; that is where it works as well. */
+  /** Its place in the container, which is also the working directory. */
   readonly at: string;
 };
 
 /**
- * The command before the arguments of the image's entry point. What variables it is given go in,
- * but for those that the image sets.
+ * The command before the arguments of the image's entry point. Its variables reach the program,
+ * except those that the image sets.
  */
 export function commandIn(image: Image, { folder, at }: ContainerOptions): readonly string[] {
   const { root, config } = image;
@@ -87,7 +86,7 @@ export function commandIn(image: Image, { folder, at }: ContainerOptions): reado
   return ['unshare', ...spaces, ...shell, ...config.Entrypoint];
 }
 
-/** @returns what runs the health check of the image in the container that this process began */
+/** @returns the command for the image's health check, inside the container of this process */
 export function healthCheckIn({ config }: Image, child: ChildProcess): readonly string[] {
   const spaces = `--target=${firstOf(child)} --mount --pid --root --wd`;
   const script = `exec ${inside(config)} nsenter ${spaces} ${userOf(config)} "$@"`;
@@ -103,20 +102,20 @@ function userOf({ User: user }: ImageConfig): string {
   return `--setuid=${uid} --setgid=${gid}`;
 }
 
-/** The first process of the container: its id here. */
+/** The first process of the container: its id on this machine. */
 export function firstOf(child: ChildProcess): number {
   const [first] = childrenOf(child.pid!);
   if (first === undefined) throw new Error('the container has ended');
   return first;
 }
 
-/** To the first process of the container, which is the program itself. */
+/** Sends SIGTERM to the first process of the container, the program itself. */
 export async function stopContainer(child: ChildProcess): Promise<void> {
   process.kill(firstOf(child), 'SIGTERM');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-/** Gives a folder and what lies in it to the user of the image. */
+/** Gives a folder and its content to the user of the image. */
 export function giveTo({ User: user }: ImageConfig, folder: string): void {
   const [uid, gid] = user.split(':').map(Number);
   chownSync(folder, uid!, gid!);

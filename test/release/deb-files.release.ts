@@ -1,4 +1,4 @@
-/** What the package for Debian brings beside the program, as the tools that read it see it. */
+/** The Debian package's files beside the program, checked with the tools that read them. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { debName } from './smoke.ts';
 const { path: packed, skip } = made('deb', debName);
 const why = skip === false ? without('dpkg-deb') : skip;
 
-/** Of a test that needs these; false: it can run. */
+/** A reason to skip a test that needs these programs; false: it can run. */
 function without(...programs: readonly string[]): string | false {
   const missing = programs.filter((program) => !isOnPath(program, process.env));
   return missing.length > 0 && `NOT TRIED: there is no ${missing.join(' and no ')}.`;

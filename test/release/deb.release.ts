@@ -1,6 +1,6 @@
 /**
- * The package for Debian as a person has it: installed on a Debian 13 with a real systemd, set up,
- * run, changed, killed, upgraded, removed and purged.
+ * The Debian package in use: installed on a Debian 13 with a real systemd, set up, run, changed,
+ * killed, upgraded, removed and purged.
  */
 import assert from 'node:assert/strict';
 import { chownSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
@@ -65,7 +65,7 @@ function tryPackage(): void {
   const isThere = async (path: string): Promise<boolean> => {
     return (await machine.run(`test -e ${path}`)).code === 0;
   };
-  /** An editor that keeps the file's owner. */
+  /** Writes like an editor that keeps the file's owner. */
   const write = (text: string): Promise<string> => done('cat >/etc/svc/svc.json', text);
   const at = (path: string): string => `http://127.0.0.1:${adminPort}${path}`;
   const headers = { authorization: `Bearer ${adminToken}` };
@@ -81,7 +81,7 @@ function tryPackage(): void {
     const { status } = await post(`http://127.0.0.1:${port}/webhook`, { sender_id: 'ada', text });
     assert.equal(status, 200);
   };
-  /** Says something, and waits until the reply to it has come. */
+  /** Sends a message, and waits for its reply. */
   const talk = async (): Promise<void> => {
     const before = receiver.received.length;
     await say('hello');
@@ -193,7 +193,7 @@ function tryPackage(): void {
     await done('svc backup /var/lib/svc/copy.db');
     assert.equal(await ownerOf('/var/lib/svc/copy.db'), 'svc:svc 600');
     const limits = await done(`cat /proc/${await unit('MainPID')}/limits`);
-    // As many as are possible where this runs.
+    // The largest number that this machine allows.
     assert.match(limits, /^Max open files +(\d{5,}) +\1 /m);
     await until('the code to be kept compiled', () => isThere('/var/cache/svc/v*'));
   });

@@ -1,7 +1,7 @@
 /**
- * A machine with Debian 13 and its systemd (`scripts/debian-13-root.sh`), on the network of the
- * process that boots it, so that it reaches what a test serves on 127.0.0.1. What is written in it
- * goes with it.
+ * A machine with Debian 13 and its systemd (`scripts/debian-13-root.sh`). It shares the network of
+ * the process that boots it, so it reaches a test's servers on 127.0.0.1. It loses all its changes
+ * at the end.
  */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -15,7 +15,7 @@ import { until } from '../support/waiting.ts';
 
 const debian = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
 
-/** Why there is no such machine here; null: there is. */
+/** Why there is no such machine here; null: there is one. */
 export function whyNoMachine(): string | null {
   if (process.platform !== 'linux') return 'systemd is of Linux';
   if (process.getuid?.() !== 0) return 'only root may begin a machine';
@@ -31,13 +31,13 @@ export function whyNoMachine(): string | null {
 export type Said = { readonly code: number | null; readonly out: string; readonly err: string };
 
 export interface Machine extends AsyncDisposable {
-  /** Seen under the same path inside and outside. */
+  /** A folder with the same path inside and outside. */
   readonly shared: string;
-  /** Begins a command in the shell of its root, to its end. @param input what it reads */
+  /** Runs a command in root's shell to its end. @param input its stdin */
   run(command: string, input?: string | Buffer): Promise<Said>;
-  /** The same; fails where it does not end with 0. @returns what it wrote, without spaces around */
+  /** The same, but fails unless it ends with 0. @returns its stdout, trimmed */
   done(command: string, input?: string | Buffer): Promise<string>;
-  /** What a process outside runs to be that program inside; it is its only child then. */
+  /** A command outside that runs this program inside as its only child. */
   inside(...command: readonly string[]): readonly string[];
 }
 
@@ -47,10 +47,10 @@ export function childOf(pid: number): number | null {
   return text === '' ? null : Number(text.split(' ')[0]);
 }
 
-/** Boots one, and waits until it is up. */
+/** Boots a machine, and waits until it is up. */
 export async function bootDebian(): Promise<Machine> {
   await using opening = new AsyncDisposableStack();
-  // Not in /tmp, over which systemd mounts another.
+  // Not in /tmp, where systemd mounts another file system.
   const place = await mkdtemp('/var/tmp/svc-machine-');
   opening.defer(() => rm(place, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(place, 0o755);
@@ -80,8 +80,7 @@ export async function bootDebian(): Promise<Machine> {
     return first !== null && (await readFile(`/proc/${first}/comm`, 'utf8')).trim() === 'systemd';
   });
   const machine = new Namespaces(shared, first!);
-  // What it lacks in here, such as a console, leaves it degraded. Until its first program takes
-  // questions there is no answer.
+  // A missing part, such as a console, leaves it degraded. The command fails until systemd answers.
   await until('the machine to be up', async () => {
     const { out } = await machine.run('systemctl is-system-running --wait');
     return /running|degraded/.test(out);
@@ -110,7 +109,7 @@ class Namespaces {
     const shell = ['sh', '-c', command];
     const [program = '', ...args] = this.inside('env', '-i', ...env, ...shell);
     const child = spawn(program, args, { stdio: 'pipe', cwd: '/' });
-    // Where it ends without reading, its exit code and its words tell why.
+    // A program may end without reading; its exit code and output then say why.
     child.stdin.on('error', () => {}).end(input);
     return endOf(child);
   }
@@ -130,14 +129,14 @@ async function endOf(child: ChildProcess): Promise<Said> {
   return { code, out, err };
 }
 
-/** Where groups of processes are made; null: nowhere. */
+/** The folder for groups of processes; null: there is none. */
 function groupsFolder(): string | null {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
   const line = mounts.map((one) => one.split(' ')).find(([, , type]) => type === 'cgroup2');
   return line?.[1] ?? null;
 }
 
-/** Once no process is in it any more. */
+/** Removes the group once it has no processes. */
 async function removeGroup(group: string): Promise<void> {
   await until(`${group} to be empty`, async () => {
     return /^populated 0$/m.test(await readFile(join(group, 'cgroup.events'), 'utf8'));

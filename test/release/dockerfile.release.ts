@@ -1,4 +1,4 @@
-/** packaging/Dockerfile makes the image that a release has: its instructions are read and done. */
+/** packaging/Dockerfile makes the released image: the test executes its instructions. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ import { version } from './smoke.ts';
 type Instruction = { readonly name: string; readonly words: string };
 type Stage = { readonly from: string; readonly instructions: readonly Instruction[] };
 
-/** Format: https://docs.docker.com/reference/dockerfile/, without lines that go on. */
+/** Format: https://docs.docker.com/reference/dockerfile/, without continued lines. */
 function stagesOf(dockerfile: string): readonly Stage[] {
   const lines = dockerfile.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const stages: { from: string; instructions: Instruction[] }[] = [];
@@ -33,7 +33,7 @@ const nanoseconds = (words: string, name: string): number => {
   return Number(seconds) * 1e9;
 };
 
-/** What an image is that has those instructions. */
+/** The configuration of an image with these instructions. */
 function configOf({ instructions }: Stage): ImageConfig {
   const all = (name: string): readonly string[] => {
     return instructions.filter((one) => one.name === name).map(({ words }) => words);
@@ -74,7 +74,7 @@ function configOf({ instructions }: Stage): ImageConfig {
   };
 }
 
-/** Path, kind, mode and digest of all files below, but for what a running container has there. */
+/** Path, kind, mode and digest of all files, except those of a running container. */
 function listed(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => {
@@ -109,11 +109,11 @@ function assertSaid({ config }: Image): void {
   );
 }
 
-/** @param place a folder of its own */
+/** @param place an empty folder */
 async function assertGathered({ root: shipped }: Image, place: string): Promise<void> {
   const [gathers, last] = stages as [Stage, Stage];
   const lines = gathers.instructions.filter(({ name }) => name === 'RUN').map(({ words }) => words);
-  // The last line is done here; what the ones before it leave is here already.
+  // Runs only the last line; the results of the lines before exist already.
   const [system, packages, release, files] = lines;
   assert.equal(lines.length, 4);
   assert.match(system!, /^apt-get update && apt-get install -y --no-install-recommends [-\w ]+$/);

@@ -1,4 +1,4 @@
-/** The image, run as its own configuration says. */
+/** Runs the image with its own configuration. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';

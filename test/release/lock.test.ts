@@ -1,4 +1,4 @@
-/** The lock of a published package: what an install of it needs, and nothing else. */
+/** The lock of a published package contains exactly the needs of an install. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

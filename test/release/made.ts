@@ -1,10 +1,10 @@
-/** The release that is tried, which `npm run try-release` has made and names. */
+/** The release under test, which `npm run try-release` makes and names. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { notMadeIn, type NotMade } from '../../scripts/release/not-made.ts';
 
-/** Absolute. */
+/** Returns an absolute path. */
 export function releaseFolder(): string {
   const named = process.env['SVC_RELEASE'];
   assert.ok(named, 'SVC_RELEASE names no release; npm run try-release makes one');
@@ -12,21 +12,21 @@ export function releaseFolder(): string {
 }
 
 /**
- * What its maker could not make. Who names a release that was made elsewhere says so, too, with the
- * lines that it has said: `SVC_NOT_MADE="image: not made. There is no buildah."`
+ * Parts that this machine could not make. For a release from elsewhere, pass the lines of its
+ * output: `SVC_NOT_MADE="image: not made. There is no buildah."`
  */
 export const notMade: NotMade = notMadeIn(process.env['SVC_NOT_MADE'] ?? '');
 
 export type Made = {
-  /** Of a file or a folder, absolute. */
+  /** A file or a folder, absolute. */
   readonly path: string;
-  /** Why nothing can be tried with it; false: it is there. */
+  /** Why no test can use it; false: it is there. */
   readonly skip: string | false;
 };
 
 /**
- * Looks for something of a part.
- * @throws where it is not there and its maker has not said so: the release is not whole
+ * Finds a file of a part.
+ * @throws where it is missing without a reported reason: the release is incomplete
  */
 export function made(part: string, name: string): Made {
   return look({ folder: releaseFolder(), notMade }, part, name);

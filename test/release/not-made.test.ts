@@ -1,4 +1,4 @@
-/** What is not in a release: by a reason that was told, or by a fault. */
+/** Missing parts of a release: by a reported reason, or by a fault. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

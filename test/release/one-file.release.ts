@@ -1,4 +1,4 @@
-/** The program of one file, on a machine where nothing else is. */
+/** The one-file program, on a machine with nothing else. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -49,7 +49,7 @@ suite('the program of one file', { skip: forLinux.skip }, () => {
   test('a role is started from it, ends, and starts no other', async () => {
     await using folder = await scratch();
     const environment = { HOME: folder.path, PATH: '/nowhere' };
-    // Where there is a display, it looks whether the library of the window can be loaded.
+    // Where there is a display, it checks whether the library of the window loads.
     const env = { ...environment, DISPLAY: ':4711', DBUS_SESSION_BUS_ADDRESS: undefined };
     const run = runProgram(file, ['internal', 'window', 'look'], { env, cwd: folder.path });
     run.child.stdin?.end();
@@ -68,7 +68,7 @@ suite('the program of one file', { skip: forLinux.skip }, () => {
   });
 });
 
-/** Starts it twice on that storage: what the first one has kept, the second one reads. */
+/** Starts it twice on that storage: the second reads the messages of the first. */
 async function assertKept(installed: Installed, storage: object): Promise<void> {
   await using folder = await scratch();
   await using model = await startFakeOllama({ answer: 'hello yourself' });
@@ -95,7 +95,7 @@ async function assertKept(installed: Installed, storage: object): Promise<void> 
   assert.deepEqual(names, ['svc.json'], 'it writes nowhere but where its configuration says');
 }
 
-/** The mark by which Node finds that a program is in it, once one is. */
+/** The mark of a Node that contains a program. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1';
 
 suite('the programs of one file for other systems', { skip: forWindows.skip }, () => {

@@ -1,6 +1,6 @@
 /**
- * A test file in a network of its own, in which is nothing but loopback: no port of this machine is
- * in its way, and what it boots cannot change this machine's network.
+ * Runs a test file in its own network, which has only loopback. No port of this machine conflicts,
+ * and the machine that it boots cannot change this machine's network.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,10 +8,10 @@ import { readFileSync } from 'node:fs';
 
 const mark = 'SVC_OWN_NETWORK';
 
-/** Whether this process is the one that `runInOwnNetwork` has begun. */
+/** Whether `runInOwnNetwork` has started this process. */
 export const isInOwnNetwork = process.env[mark] === '1';
 
-/** Runs the file there, with the output of this process; for root alone. @returns its exit code */
+/** Runs the file there, with the output of this process; needs root. @returns its exit code */
 export async function runInOwnNetwork(file: string): Promise<number> {
   const begin = 'ip link set lo up && exec "$@"';
   const program = [process.execPath, ...process.execArgv, file];
@@ -23,7 +23,7 @@ export async function runInOwnNetwork(file: string): Promise<number> {
   return code ?? 1;
 }
 
-/** The devices of the network that this process is in. */
+/** The devices of this process's network. */
 export function networkDevices(): readonly string[] {
   const lines = readFileSync('/proc/self/net/dev', 'utf8').split('\n');
   return lines.flatMap((line) => /^\s*([^\s:]+):/.exec(line)?.[1] ?? []);

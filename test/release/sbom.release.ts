@@ -1,6 +1,6 @@
 /**
- * The bill of materials: valid to a library of others, and of everything that is released. That it
- * names what an install brings is seen where there is one, in tarball.release.ts.
+ * The bill of materials is valid by an independent library, and covers all released files.
+ * tarball.release.ts compares it with an install.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { made } from './made.ts';
 import { newNode, npm, shellOf } from './npm-install.ts';
 import { debName, version } from './smoke.ts';
 
-/** Installed for this test alone, for it is large: the library that CycloneDX makes. */
+/** CycloneDX's own library, installed only for this test, since it is large. */
 const validator = [
   '@cyclonedx/cyclonedx-library@10.3.0',
   'ajv@8.20.0',
@@ -52,11 +52,11 @@ const { path: file, skip } = made('sbom', `svc-${version}.cdx.json`);
 const { path: tarball } = made('npm', `svc-router-svc-${version}.tgz`);
 const deb = made('deb', debName);
 
-/** Of the files of a component. */
+/** The sums of a component's files. */
 const sums = (one: Component | undefined): readonly (string | undefined)[] =>
   (one?.components ?? []).map(({ hashes }) => hashes?.[0]?.content);
 
-/** @returns the sum of the Node in the package for Debian */
+/** @returns the sum of the Node in the Debian package */
 async function nodeOfDeb(packed: string): Promise<string> {
   const path = './usr/lib/svc/node/bin/node';
   const script = 'dpkg-deb --fsys-tarfile "$1" | tar -xO "$2" | sha256sum';

@@ -1,4 +1,4 @@
-/** The site of the documents, as a reader has it from a server in a folder of its own. */
+/** The site of the documents, served from a subfolder. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const elementsOf = new Map(
   }),
 );
 
-/** Each address in a page, and where it leads from the root of the site. */
+/** Each address in a page, and its target relative to the root of the site. */
 const references = pages.flatMap((page) =>
   elementsOf.get(page)!.flatMap(({ name, attributes }) => {
     const href = attributes['href'] ?? attributes['src'];
@@ -152,7 +152,7 @@ const types: Readonly<Record<string, string>> = {
 };
 const base = '/a/folder/';
 
-/** The plainest server of files, with the site in a folder. */
+/** A minimal file server, with the site in a folder. */
 async function startSite() {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '', 'http://site').pathname;

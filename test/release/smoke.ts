@@ -1,7 +1,7 @@
 /**
- * What every form in which svc is published does once it is installed: it says its version, answers
- * a message, shows its pages, finishes what is in hand when it is told to stop, and takes over what
- * the release before has left. The tests of the forms share it.
+ * The smoke test of every published form of svc after its install. It reports its version, answers
+ * a message, and shows its pages. It finishes running work when it is stopped, and continues on the
+ * data of the release before.
  */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
@@ -17,20 +17,20 @@ import { root, runProgram, type Run } from '../support/run-svc.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';
 import { keptReleases } from '../kept-releases/kept.ts';
 
-/** How svc is run where it is installed. */
+/** The way to run an installed svc. */
 export type Installed = {
   /**
-   * The program, and the arguments before those of svc; or what they are for a folder that svc
-   * works in, which a container has to be given.
+   * The program and the arguments before those of svc. A function gets svc's working folder, which
+   * a container needs to know.
    */
   readonly command: readonly string[] | ((folder: string) => readonly string[]);
-  /** That folder when left out. */
+  /** Default: that folder. */
   readonly cwd?: string;
-  /** Beside what the smoke sets; `undefined` takes a variable away. */
+  /** Further variables; `undefined` removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Makes a folder one that svc may write in, where it runs as somebody else. */
+  /** Lets svc write to a folder, where it runs as another user. */
   readonly give?: (folder: string) => void | Promise<void>;
-  /** Tells it to stop; by SIGTERM to the process of the command when left out. */
+  /** Stops it; default: SIGTERM to the process of the command. */
   readonly stop?: (child: ChildProcess) => void | Promise<void>;
 };
 
@@ -38,22 +38,22 @@ const adminToken = 'an-admin-token-of-the-smoke-tests';
 
 export const secrets = { WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken } as const;
 
-/** Of the release. */
+/** The version of the release. */
 export const version = (
   JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string }
 ).version;
 
-/** Of the package for Debian, where a release candidate comes before its release. */
+/** The Debian package's file, with a version that sorts a candidate before its release. */
 export const debName = `svc_${version.replaceAll('-', '~')}_amd64.deb`;
 
-/** Tries all of it, each as a test below `t`. */
+/** Runs all checks, each as a test below `t`. */
 export async function smoke(t: TestContext, installed: Installed): Promise<void> {
   await t.test('it says its version', () => assertVersion(installed));
   await t.test('it answers a message, shows its pages, and drains', () => assertServes(installed));
   await t.test('it goes on with what the release before left', () => assertUpgrades(installed));
 }
 
-/** Runs `svc <args>` of it. @param folder that it works in */
+/** Runs `svc <args>`. @param folder its working folder */
 export function runInstalled(installed: Installed, folder: string, args: readonly string[]): Run {
   const { command, cwd = folder, env = {} } = installed;
   const [program = '', ...first] = typeof command === 'function' ? command(folder) : command;
@@ -63,7 +63,7 @@ export function runInstalled(installed: Installed, folder: string, args: readonl
       HOME: folder,
       XDG_CACHE_HOME: undefined,
       XDG_CONFIG_HOME: undefined,
-      // These are of the process of the tests.
+      // These belong to the process of the tests.
       NODE_COMPILE_CACHE: undefined,
       NODE_OPTIONS: undefined,
       SVC_FROM_SOURCES: undefined,
@@ -73,7 +73,7 @@ export function runInstalled(installed: Installed, folder: string, args: readonl
   });
 }
 
-/** `svc serve` of it on that configuration, once it listens. */
+/** Starts `svc serve` with that configuration, and waits until it listens. */
 export async function serveInstalled(
   installed: Installed,
   folder: string,
@@ -138,7 +138,7 @@ async function assertServes(installed: Installed): Promise<void> {
   assert.equal((await receiver.waitFor(2))[1]!.body['text'], 'late but here');
 }
 
-/** On the database and the configuration that the release before has left. */
+/** Starts on the database and the configuration of the release before. */
 async function assertUpgrades(installed: Installed): Promise<void> {
   const former = keptReleases().findLast((release) => release.version !== version);
   assert.ok(former, `test/golden/releases/ has none before ${version}`);
@@ -169,7 +169,7 @@ async function assertPages(origin: string): Promise<void> {
   }
 }
 
-/** @returns the text, which came with 200 and such a type */
+/** @returns the text of an answer with 200 and this type */
 async function fetched(url: string, type: RegExp): Promise<string> {
   const response = await fetch(url, { headers: { authorization: `Bearer ${adminToken}` } });
   const text = await response.text();

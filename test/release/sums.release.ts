@@ -1,4 +1,4 @@
-/** What is in the release that was made, and its sums. */
+/** The files of the release, and their sums. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The sums of a release and their signature, with a key that is thrown away. */
+/** The sums of a release and their signature, with a temporary key. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes, scryptSync } from 'node:crypto';
@@ -26,7 +26,7 @@ async function stage() {
   return { ...place, folder, options };
 }
 
-/** @returns the files of a pair of keys, without a password */
+/** @returns the files of a key pair without a password */
 function newKey(folder: string): { secret: string; publicKey: string } {
   const [secret, publicKey] = [join(folder, 'a.key'), join(folder, 'a.pub')];
   execFileSync('minisign', ['-G', '-W', '-s', secret, '-p', publicKey], { stdio: 'pipe' });
@@ -34,8 +34,8 @@ function newKey(folder: string): { secret: string; publicKey: string } {
 }
 
 /**
- * Locks a key with a password, as minisign does, but for the work to derive what opens it: that
- * stands in the file, and is seconds of CPU and 1 GiB where minisign chooses it.
+ * Locks a key with a password, as minisign does, but with a small cost for deriving the key. The
+ * file contains that cost; minisign's own takes seconds of CPU and 1 GiB.
  * https://jedisct1.github.io/minisign/#secret-key-format
  */
 function lock(file: string, password: string): void {
@@ -47,7 +47,7 @@ function lock(file: string, password: string): void {
   locked.write(sum.slice(0, 64), 72, 'hex');
   bytes.write('Sc', 2, 'latin1');
   randomBytes(32).copy(salt);
-  // So many steps, in so many bytes, are a cost of 1024 to scrypt.
+  // This number of steps and bytes equals scrypt's cost of 1024.
   bytes.writeBigUInt64LE(32_768n, 38);
   bytes.writeBigUInt64LE(16_777_216n, 46);
   const stream = scryptSync(password, salt, locked.length, { cost: 1024, blockSize: 8 });

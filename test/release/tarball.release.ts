@@ -1,4 +1,4 @@
-/** The packages for npm, installed into a folder where nothing was, as somebody new does it. */
+/** The packages for npm, installed into an empty folder, as a new user does. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ import { runInstalled, serveInstalled, smoke, version, type Installed } from './
 const own = 'node_modules/@svc-router/svc';
 const plain = made('npm', `svc-router-svc-${version}.tgz`);
 const withNode = made('npm', `svc-router-svc-with-node-${version}.tgz`);
-/** A release of this part alone has none. */
+/** A release of this part alone has no bill of materials. */
 const bill = join(releaseFolder(), `svc-${version}.cdx.json`);
 const skipBill = existsSync(bill) ? false : 'NOT TRIED: the bill of materials; there is none.';
 const old = oldNode();
 const skipOld = old === null ? 'NOT TRIED: no Node older than 24 is on the PATH.' : withNode.skip;
 
-/** In a folder of its own. */
+/** Installs into an empty folder. */
 async function install(tarball: string, node: string) {
   const place = await scratch();
   await npm(node, place.path, ['install', '--prefix', place.path, tarball]);
@@ -31,7 +31,7 @@ function installedIn(folder: string, node: string): Installed {
   return { command: [join(folder, 'node_modules', '.bin', 'svc')], env: shellOf(node) };
 }
 
-/** What npm installed is what the package's lock names, and runs nothing of its own. */
+/** The installed packages are those of the package's lock, and have no install scripts. */
 function assertLocked(t: TestContext, folder: string): void {
   const packages = packagesIn(folder);
   assert.deepEqual(
@@ -47,7 +47,7 @@ function assertLocked(t: TestContext, folder: string): void {
   found.delete(own);
   for (const [place, entry] of Object.entries(lock.packages)) {
     if (place === '') continue;
-    // One that is for another platform is not there.
+    // A package for another platform may be missing.
     if (entry.optional !== true || found.has(place)) {
       assert.equal(found.get(place), entry.version, place);
     }
@@ -57,7 +57,7 @@ function assertLocked(t: TestContext, folder: string): void {
   t.diagnostic(`${packages.length} packages, ${sizeMb(folder).toFixed(1)} MB`);
 }
 
-/** The bill of materials names all of it. */
+/** The bill of materials names all installed packages. */
 function assertBilled(folder: string): void {
   const { components } = JSON.parse(readFileSync(bill, 'utf8')) as {
     components: readonly { readonly 'bom-ref': string }[];
@@ -119,7 +119,7 @@ test('the one that brings a Node runs on an old one', { skip: skipOld }, async (
   await smoke(t, installedIn(place.path, old!));
 });
 
-/** Serves from the folder of the install itself, so that its files lie there. */
+/** Serves from the folder of the install, so that its files lie there. */
 async function serveOnce(installed: Installed, folder: string): Promise<void> {
   await using model = await startFakeOllama();
   await using receiver = await startReceiver();

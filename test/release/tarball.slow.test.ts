@@ -1,4 +1,4 @@
-/** What the package for npm is made of: nothing that only lies about in a checkout. */
+/** The content of the package for npm: no private file of a checkout. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ const published = {
   'examples/many/svc.json': '{}',
 };
 const built = { 'dist/main.js': '', 'dist/bundled.json': '[]', 'web/dist/live/index.html': '' };
-/** Each is a secret of whoever works there, and in no commit. */
+/** Private files of a developer, which no commit contains. */
 const canaries = [
   'bin/svc.db-wal',
   'examples/many/.env',
@@ -37,7 +37,7 @@ const manifest = {
   engines: { node: '^20.19.0 || >=22.12.0' },
 };
 
-/** A small checkout, in which something lies about. */
+/** A small checkout with private files. */
 async function checkout({ isOfGit }: { readonly isOfGit: boolean }) {
   const place = await scratch();
   const folder = join(place.path, 'checkout');
@@ -52,7 +52,7 @@ async function checkout({ isOfGit }: { readonly isOfGit: boolean }) {
   });
   const git = (...args: readonly string[]): void => {
     const who = ['-c', 'user.name=a', '-c', 'user.email=a@localhost'];
-    // What the person has set for all checkouts, as to sign each commit, is not for this one.
+    // The person's git settings, such as signing each commit, must not apply here.
     const env = { ...gitEnv(), GIT_CONFIG_GLOBAL: devNull };
     execFileSync('git', ['-C', folder, ...who, ...args], { stdio: 'pipe', env });
   };
@@ -66,7 +66,7 @@ async function checkout({ isOfGit }: { readonly isOfGit: boolean }) {
   return { ...place, folder, lay };
 }
 
-/** @returns what is in the package that is made of it */
+/** @returns the files of the package made from it */
 async function packed(folder: string, own: string): Promise<readonly string[]> {
   const made = await makeTarball({ root: folder, folder: own, scratch: own, withNode: false });
   const listed = execFileSync('tar', ['-tzf', made], { encoding: 'utf8' }).trim().split('\n');

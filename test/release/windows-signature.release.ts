@@ -1,4 +1,4 @@
-/** The program for Windows with a signature, by a certificate that is made here. */
+/** The program for Windows, signed with a temporary certificate. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** `svc secrets` where no keychain is: what it refuses and tells, and what it never repeats. */
+/** `svc secrets` without a keychain: its refusals and reports never contain a value. */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -74,7 +74,7 @@ test('without a bus each command tells so, with what to do', linux, async () => 
   const where = await runCommand(['secrets', 'where', 'TOKEN'], surroundings);
   assert.equal(where.code, 1);
   assert.equal(where.err, 'TOKEN stands nowhere.\n');
-  // The helper keeps its compiled code there, and no index is made.
+  // The helper keeps its compiled code there; svc writes no index.
   const left = (await readdir(home.path)).filter((one) => one !== '.cache');
   assert.deepEqual(left, []);
 });

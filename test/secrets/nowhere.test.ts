@@ -1,4 +1,4 @@
-/** Canary secrets through the whole program: none is found in what it writes, answers or stores. */
+/** Canary secrets through the whole program: no output, answer or storage contains one. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const canaries = {
 };
 
 type Canaries = typeof canaries;
-/** Where the canaries stand, as variables; the files are beside the configuration's folder. */
+/** Sources of the canaries, as variables; the files are beside the configuration's folder. */
 const places: Record<string, (mounted: string) => Promise<Record<string, string>>> = {
   'the environment': async () => canaries,
   files: async (mounted) => {
@@ -44,7 +44,7 @@ for (const [from, lay] of Object.entries(places)) {
 async function seek(lay: (mounted: string) => Promise<Record<string, string>>): Promise<void> {
   await using folder = await scratch();
   await using mounted = await scratch();
-  // A provider that says the key back, as some do on a 401.
+  // Some providers repeat the key in a 401.
   const echo = JSON.stringify({ error: { message: `bad key ${canaries.KEY}`, code: secret } });
   await using model = await startFakeOpenai({ status: 401, body: echo });
   await using receiver = await startReceiver();
@@ -60,7 +60,7 @@ async function seek(lay: (mounted: string) => Promise<Record<string, string>>): 
         ...config.channels[0],
         webhook: {
           bind: `127.0.0.1:${port}`,
-          // The log names this path, so what is masked there is masked everywhere.
+          // The log contains this path, so masking it here means masking it everywhere.
           path: `/${secret}`,
           outbound_url: receiver.url,
           outbound_token_env: 'OUT',

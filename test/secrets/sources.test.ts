@@ -1,4 +1,4 @@
-/** Secrets that come from files and credentials, through the whole program. */
+/** Secrets from files and credentials, through the whole program. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { outcomeOf } from '../support/run-svc.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
 
-/** A configuration whose world is there. @param settings of the document, beside the usual */
+/** A configuration with its servers. @param settings of the document, beside the usual ones */
 async function stage(settings: object = {}) {
   await using parts = new AsyncDisposableStack();
   const folder = parts.use(await scratch());
@@ -33,7 +33,7 @@ async function stage(settings: object = {}) {
   };
 }
 
-/** What each command that looks secrets up ends with and says. `serve` ends by itself: refused. */
+/** Exit code and output of each command that reads secrets. `serve` ends by itself, refused. */
 async function everywhere(file: string, env: Record<string, string>) {
   const commands = [
     ['serve', '--config', file],
@@ -46,7 +46,7 @@ async function everywhere(file: string, env: Record<string, string>) {
 
 test('a mounted file with a line end is the value, as in Docker and Kubernetes', async () => {
   await using on = await stage({ admin: { token_env: 'ADMIN_TOKEN' } });
-  // A folder of Kubernetes: the names are links through `..data`, which is changed at one stroke.
+  // A Kubernetes volume: the names are links through `..data`, which it replaces atomically.
   await mkdir(on.at('..2026_11_21'));
   await on.put('..2026_11_21/hook', `${secret}\n`);
   await on.put('..2026_11_21/admin', `${adminToken}\r\n`);
@@ -199,7 +199,7 @@ test('an apply finds the file of a new name; a name in use keeps its value', asy
   assert.match(missing.body.detail!, /OUT_FILE names a file that does not exist/);
   await writeFile(at('out'), 'the-first-reply-token\n');
   assert.equal((await service.put(next)).status, 200);
-  // Both files have another value now, and neither is in use before a restart.
+  // Both files have a new value now; svc uses neither before a restart.
   await writeFile(at('out.new'), 'the-second-reply-token\n');
   await rename(at('out.new'), at('out'));
   await writeFile(at('hook'), 'another-webhook-secret');

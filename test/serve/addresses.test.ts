@@ -1,4 +1,4 @@
-/** Addresses that are taken: what costs only the admin server, and what costs the boot. */
+/** Occupied addresses: those that cost only the admin server, and those that fail the boot. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

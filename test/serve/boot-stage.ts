@@ -1,6 +1,6 @@
 /**
- * A start of the service in this process, in which each place where it reads its setup or loads
- * code can be made to fail, and a look at what is left open after its end.
+ * Starts the service in this process, and can make each read of its setup and each import fail. It
+ * also shows the resources left open after the end.
  */
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
@@ -27,7 +27,7 @@ const secrets = new Map(
   }) as [EnvName, string][],
 );
 
-/** All that a boot can open: storage, three channels, the admin server. */
+/** Everything that a boot can open: storage, three channels, the admin server. */
 export async function fullDocument(): Promise<{ document: Document; port: number }> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const document = webhookConfig({ port, adminPort, modelUrl: nowhere, receiverUrl: nowhere });
@@ -73,13 +73,13 @@ export function setupOf(folder: string, document: Document) {
   return { setup, stopping, listening: listening.promise, log: () => written };
 }
 
-/** The places that one boot passes, in order; at one of them something is done. */
+/** The places that a boot passes, in order; at one of them it acts. */
 export class Places {
   readonly passed: string[] = [];
   readonly #at: number;
   readonly #act: (place: string) => void;
 
-  /** @param at counts from 0; -1: at none */
+  /** @param at index of the place to act at, from 0; -1: none */
   constructor(at: number, act: (place: string) => void) {
     this.#at = at;
     this.#act = act;
@@ -90,7 +90,7 @@ export class Places {
     if (this.passed.length - 1 === this.#at) this.#act(place);
   }
 
-  /** The setup, and the configuration in it, as this sees each look at one of their fields. */
+  /** Wraps the setup and its configuration, so that each read of a field passes a place. */
   watch(setup: Setup): Setup {
     const watched = <T extends object>(name: string, of: T): T =>
       new Proxy(of, {
@@ -104,7 +104,7 @@ export class Places {
   }
 }
 
-/** While one is set, it is told of each `import()` before that is looked for. */
+/** Receives each `import()` before Node resolves it, while it is set. */
 const loading: { places: Pick<Places, 'pass'> | null } = { places: null };
 registerHooks({
   resolve(specifier, context, next) {
@@ -113,7 +113,7 @@ registerHooks({
   },
 });
 
-/** Runs it to its end. A rejection is what the program makes exit code 1 of, as is `failed`. */
+/** Runs the service to its end. The program exits with 1 for a rejection, as for `failed`. */
 export async function end(setup: Setup, places: Pick<Places, 'pass'> | null): Promise<Ending> {
   loading.places = places;
   try {
@@ -125,7 +125,7 @@ export async function end(setup: Setup, places: Pick<Places, 'pass'> | null): Pr
   }
 }
 
-/** Loading what this names fails. */
+/** Makes the loading of this module fail. */
 export function failsToLoad(name: string): Pick<Places, 'pass'> {
   return {
     pass: (place) => {
@@ -140,13 +140,13 @@ process.on('worker', (worker) => {
   worker.once('exit', () => workers.delete(worker));
 });
 
-/** What holds this process open; files that are read just now aside. */
+/** The resources that keep this process alive, except files in the middle of a read. */
 export function openNow(): readonly string[] {
   const kinds = process.getActiveResourcesInfo().filter((kind) => !/^(FS|Pipe|TTY)/.test(kind));
   return [...kinds, ...[...workers].map(() => 'thread')].sort();
 }
 
-/** @param before what was open when nothing had been started */
+/** @param before the open resources before the start */
 export async function assertClosed(before: readonly string[], what: string): Promise<void> {
   const extra = (): readonly string[] => {
     const known = [...before];

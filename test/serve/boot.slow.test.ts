@@ -1,4 +1,4 @@
-/** A start that fails, or is told to stop, at each of its places: how it ends, and what is left. */
+/** A start that fails or is stopped at each of its places: its result, and resources left open. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ import { within } from '../support/waiting.ts';
 
 type Stage = Awaited<ReturnType<typeof fullDocument>> & { readonly folder: string };
 
-/** A boot to its end, and what it came to; where it listens it is stopped. */
+/** Boots to the end and returns the result; stops the service when it listens. */
 async function boot({ folder, document }: Stage, at = -1, act: 'throw' | 'stop' = 'stop') {
   const before = openNow();
   const { setup, stopping, listening, log } = setupOf(folder, document);
@@ -50,13 +50,13 @@ async function boot({ folder, document }: Stage, at = -1, act: 'throw' | 'stop' 
   return { ending, listened, place, places: places.passed.length, log: log() };
 }
 
-/** It holds nothing of the boots before, or this one could not have all it opens. */
+/** The service boots fully, so earlier boots left nothing occupied. */
 async function assertBoots(stage: Stage): Promise<void> {
   const { ending, listened, log } = await boot(stage);
   assert.deepEqual([ending.kind, listened], ['ended', true], log);
 }
 
-/** How many places a boot has whose code is loaded already. */
+/** Counts the places of a boot whose modules are already loaded. */
 async function countPlaces(stage: Stage): Promise<number> {
   await assertBoots(stage);
   const { places } = await boot(stage);
@@ -69,7 +69,7 @@ async function withStage(run: (stage: Stage) => Promise<void>): Promise<void> {
   await run({ ...(await fullDocument()), folder: folder.path });
 }
 
-/** It is loaded by a run, which is begun again. */
+/** A run imports it, and svc retries runs. */
 const notOfTheBoot = 'import @discordjs/ws';
 
 test('a boot that throws, at whichever place, has failed and leaves nothing open', () =>
@@ -111,7 +111,7 @@ test('a boot that was told to stop before it began opens nothing', () =>
     assert.deepEqual(threads, []);
   }));
 
-/** Whatever keeps it from starting; what it does is undone by the returned function. */
+/** Prevents the start; the returned function undoes it. */
 type Hindrance = (stage: Stage) => Promise<() => unknown>;
 
 async function occupied(port: number): Promise<() => unknown> {
@@ -309,8 +309,8 @@ test('a secret that is missing ends the command with 78 before anything is opene
 });
 
 /**
- * The program itself, with storage and a messenger whose library hangs at its load, and holds the
- * process open, or throws.
+ * The program with storage and a messenger whose library hangs or throws while it loads. A hanging
+ * library keeps the process alive.
  */
 async function startWithout(library: 'hangs' | 'throws', folder: string) {
   const ports = { port: await freePort(), adminPort: await freePort() };
@@ -328,8 +328,8 @@ async function startWithout(library: 'hangs' | 'throws', folder: string) {
   });
 }
 
-// Nothing but the program's own limits ends these four. How long they are is told by the clocks of
-// the tests above, and in src/app/.
+// Only the program's own time limits end these four. The tests above and those in src/app/ check
+// these limits with a clock.
 test('the program whose start hangs heeds a SIGTERM: it ends with 0', async () => {
   await using folder = await scratch();
   await using program = await startWithout('hangs', folder.path);
@@ -345,7 +345,7 @@ test('the program whose start throws says so and ends with 1', async () => {
   assert.equal(await within('its end', program.ended), 1, program.log());
 });
 
-/** The program with storage, whose writing thread hangs in a call of the system. */
+/** The program with storage, whose writing thread hangs in a system call. */
 async function startOnHungDisk(at: 'open' | 'close', folder: string) {
   const ports = { port: await freePort(), adminPort: await freePort() };
   const nowhere = { modelUrl: 'http://127.0.0.1:9', receiverUrl: 'http://127.0.0.1:9' };
@@ -385,7 +385,7 @@ test('a second SIGTERM ends the program that hangs as it closes', { skip: noPipe
   program.child.kill('SIGTERM');
   await program.saw('the disk hangs');
   program.child.kill('SIGTERM');
-  // The signal may come just before the thread hangs.
+  // The signal may arrive just before the thread hangs.
   const asked = 128 + constants.signals.SIGTERM;
   const ends: readonly (number | string)[] = ['SIGKILL', asked];
   assert.ok(ends.includes(await within('its end', program.ended)), program.log());

@@ -1,4 +1,4 @@
-/** svc where a process may have few files open: it says so, and goes on with what it has. */
+/** svc with a low limit of open files: it reports the limit, and continues. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';

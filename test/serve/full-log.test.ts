@@ -1,4 +1,4 @@
-/** The log goes to a disk that is full. */
+/** The disk of the log is full. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ const skip = !existsSync(full) && 'there is no /dev/full here';
 test('a service whose log finds no room works on, and ends in order', { skip }, async () => {
   await using folder = await scratch();
   const asked = Promise.withResolvers<'asked'>();
-  // Only a service that works asks what its model has.
+  // Only a working service asks for the models.
   const models = createServer((_request, response) => {
     asked.resolve('asked');
     response.writeHead(404).end();

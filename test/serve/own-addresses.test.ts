@@ -1,4 +1,4 @@
-/** Where one process listens by flags, in the place of what its configuration says. */
+/** Flags set the addresses of one process, and override its configuration. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const nowhere = 'http://127.0.0.1:9/';
 const env = { WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken };
 const on = (port: number): string => `127.0.0.1:${port}`;
 
-/** A file that names two ports, two more for the flags, and `svc serve` on all of them. */
+/** A configuration with two ports, two more ports for the flags, and `svc serve` on all of them. */
 async function stage(modelUrl = nowhere, receiverUrl = nowhere) {
   const folder = await scratch();
   const [port, adminPort] = [await freePort(), await freePort()];
@@ -41,7 +41,7 @@ async function stage(modelUrl = nowhere, receiverUrl = nowhere) {
   };
 }
 
-/** What the log said with this code, one entry a line. */
+/** The log entries with this code. */
 function lines(service: Service, code: string): readonly Record<string, unknown>[] {
   const all = service.log().split('\n');
   const own = all.filter((line) => line.includes(`"code":"${code}"`));
@@ -91,7 +91,7 @@ test('two processes share one file', async () => {
   assert.deepEqual([await first.stop(), await second.stop()], [0, 0]);
 });
 
-/** With both addresses written otherwise, on ports that nobody has told this process. */
+/** The configuration with both addresses changed to ports that this process does not know. */
 function moved(document: ReturnType<typeof webhookConfig>, port: number): object {
   const [channel] = document.channels;
   const webhook = { ...(channel!['webhook'] as object), bind: `127.0.0.2:${port}` };

@@ -1,4 +1,4 @@
-/** What `svc serve` says when it cannot start, all of it at once, and that it ends with 78. */
+/** `svc serve` reports all reasons that prevent its start, and ends with 78. */
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';

@@ -13,7 +13,7 @@ import type { OpenApi } from '../admin/open-api.ts';
 import { freePort, post, scratch, secret, serve, startProgram } from '../support/program.ts';
 import { webhookConfig, writeConfig } from '../support/program.ts';
 
-/** A folder, fakes and a config, all gone when the test is over. */
+/** A folder, fakes and a configuration, removed after the test. */
 async function stage(t: TestContext) {
   const folder = await scratch();
   const model = await startFakeOllama();
@@ -34,7 +34,7 @@ async function stage(t: TestContext) {
   return { folder: folder.path, model, receiver, port, adminPort, config };
 }
 
-/** What the model was sent, oldest first. */
+/** The lines of the model's request, oldest first. */
 function linesOf({ body }: ModelCall): readonly string[] {
   return (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
 }
@@ -63,7 +63,7 @@ for (const storage of [undefined, { path: 'svc.db' }]) {
     const watched = Promise.withResolvers<void>();
     await model.script({ answer: 'late but here', after: watched.promise });
     const file = await writeConfig(folder, { ...config, storage });
-    // By a signal to its own process, and by what a signal does.
+    // With storage, a process that gets a real signal; otherwise only the handler runs.
     await using program = await (storage === undefined ? serveHere : serve)(file, port);
     await post(program.url, { sender_id: 'ada', text: 'hello' });
     await model.call(0);
@@ -182,7 +182,7 @@ test('the admin server of the running program answers each of its paths', async 
   for (const operation of operations) {
     const answer = await answerOf(operation.path, operation.method);
     const { status, headers } = answer;
-    // For the operator alone, whom this configuration does not know.
+    // Only for operators, and this configuration has none.
     const closed = operation.security.length === 1;
     assert.equal(status, closed ? 403 : 200, operation.path);
     assertDescribed(api, operation, { status, headers, body: await bodyOf(answer) });
@@ -190,7 +190,7 @@ test('the admin server of the running program answers each of its paths', async 
   assert.equal((await answerOf('/builder')).status, 404);
 });
 
-/** Of a stream, which has no end, what comes first, whole. */
+/** Returns the whole text, or the first complete events of a stream, which never ends. */
 async function bodyOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type') !== 'text/event-stream') return answer.text();
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -207,7 +207,7 @@ async function bodyOf(answer: Response): Promise<string> {
 test('without storage, 10,000 unsettled messages are the most; then 503', async (t) => {
   const { folder, model, port, config } = await stage(t);
   await model.script({ fail: 'hang' });
-  // One of them is asked; that the others wait here and not there saves a thousand connections.
+  // The model gets one call at a time; waiting inside svc saves a thousand connections.
   Object.assign((config.brains[0]!['models'] as [object])[0], { max_in_flight: 1 });
   await using _program = await serveHere(await writeConfig(folder, config), port);
   const bodies = Array.from({ length: 10_050 }, (_, at) =>
@@ -220,7 +220,7 @@ test('without storage, 10,000 unsettled messages are the most; then 503', async 
   );
 });
 
-/** POSTs each of them, one after the other without waiting; resolves with their statuses. */
+/** POSTs all bodies without waiting between them; resolves with their statuses. */
 async function pour(port: number, bodies: readonly string[]): Promise<readonly string[]> {
   const socket = connect(port, '127.0.0.1');
   const head = [

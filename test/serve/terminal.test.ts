@@ -1,4 +1,4 @@
-/** `svc serve` at a terminal: a line a message, which costs the messages nothing. */
+/** `svc serve` at a terminal prints a line for each message, without delaying the messages. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -51,7 +51,7 @@ test('a terminal that is stopped stops no message', async () => {
   await using model = await startFakeOllama({ answer: 'on' });
   await using receiver = await startReceiver();
   const { file, url } = await setStage(folder.path, model.url, receiver.url);
-  // A line of the log waits for the terminal, as any program's does; at this level there is none.
+  // A log line waits for the terminal, as in any program; this level prints none.
   const args = ['serve', '--config', file, '--log-level', 'error'];
   await using terminal = openRealTerminal(args, { env });
   await answers(new URL('/healthz', url));
@@ -64,7 +64,7 @@ test('a terminal that is stopped stops no message', async () => {
     await receiver.waitFor(at);
   }
   terminal.type('\u0011');
-  // What the terminal did not take is left out, and it goes on a moment after it was told to.
+  // svc drops the lines that the terminal did not accept, and continues a moment later.
   let sent = 4;
   await until('a line of what came after', async () => {
     await post(url, { sender_id: 'again', text: 'hello' });

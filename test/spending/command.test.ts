@@ -1,4 +1,4 @@
-/** `svc spend` of a running svc: the real admin API over a ledger that tells one row. */
+/** `svc spend` of a running svc: the real admin API over a ledger that returns one row. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { localDay, localDayBefore } from '../../src/lib/local-day.ts';
@@ -7,7 +7,7 @@ import { adminToken, makeWorld, openAdmin, withToken } from '../fake/admin-world
 import { runCommand } from '../support/in-process.ts';
 import { scratch, webhookConfig, writeConfig } from '../support/program.ts';
 
-/** A brain with a budget, of the name that the ledger has rows of. */
+/** A brain with a budget; the ledger has rows with its name. */
 function priced(url: string) {
   const model = {
     provider: 'local_runtime',
@@ -51,7 +51,7 @@ test('without storage the running svc tells what was spent, without a token', as
   const told = JSON.parse(out) as Record<string, unknown>;
   assert.deepEqual([told['by'], told['since']], ['brain', localDayBefore(Date.now(), 6)]);
   assert.deepEqual(told['rows'], [spentBy('brain')]);
-  // The days are those of the service, whose clock stands elsewhere in this test.
+  // The days of the service, whose clock differs in this test.
   const [now, since] = [localDay(world.ports.now()), localDayBefore(world.ports.now(), 6)];
   const asked = world.calls.map(([, by, from]) => `${String(by)} ${String(from)}`);
   assert.deepEqual(

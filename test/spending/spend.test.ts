@@ -1,4 +1,4 @@
-/** What the running program reserves and charges for its models, and what a budget refuses. */
+/** The running program reserves and charges the costs of its models, and budgets refuse calls. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Status } from '../../src/admin/admin.ts';
@@ -14,17 +14,17 @@ import { runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
 
-/** What the fake says of each answer. */
+/** The usage that the fake reports for each answer. */
 const told = { input: 19, output: 10, estimated: false, cached: null };
 const price = { input: 2, output: 0.5 };
-/** No request of these tests is so long. */
+/** Longer than any request of these tests. */
 const roomy = 10_000;
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
 /**
- * @param brain `models` are put behind the one that costs
- * @param more fields of the one that costs
+ * @param brain `models` follow the model with a price
+ * @param more fields of the model with a price
  */
 async function start(
   script: Script,
@@ -53,7 +53,7 @@ async function start(
     program,
     file,
     read,
-    /** Says it; resolves with the reply, and the models' part in the turn. */
+    /** Sends a message; resolves with the reply, and the models' steps of the turn. */
     async say(text: string, sender = 'ada') {
       const { body } = await post(program.url, { sender_id: sender, text });
       const id = String(body['message_id']);

@@ -1,8 +1,8 @@
 /**
- * AgentDojo's prompt injections. Each goal, in the words of each attack, stands in a document that
- * an agent reads. A fake model obeys at once: it calls the tools that the goal needs in AgentDojo,
- * and the nearest tools of svc. svc must refuse every call. No code of the wheel runs; only its
- * texts are read.
+ * AgentDojo's prompt injections. A document for an agent contains each goal, in the words of each
+ * attack. A fake model obeys at once: it calls the tools that the goal needs in AgentDojo, and the
+ * nearest tools of svc. svc must refuse every call. No code of the wheel runs; the test only reads
+ * its texts.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ type Texts = {
     readonly goal: string;
     readonly tools: string[];
   }[];
-  /** Pieces of the suite's environments, around a place for an injection. */
+  /** Parts of the suite's environments, around a place for an injection. */
   readonly documents: Readonly<Record<string, readonly string[]>>;
 };
 
@@ -116,7 +116,7 @@ function obeying(path: string, words: string, orders: readonly ScriptedCall[]) {
   return { steps, wasRead: () => hasRead };
 }
 
-/** The words stand between the marks of the turn, whose end comes once, behind them. */
+/** The words are between the marks of the turn, and its end mark comes once, after them. */
 function isMarked(content: string, words: string): boolean {
   const nonce = /^\[data ([\w-]+)\]/.exec(content)?.[1];
   if (nonce === undefined) return false;
@@ -124,7 +124,7 @@ function isMarked(content: string, words: string): boolean {
   return ends.length === 2 && ends[0]!.includes(words.trim().slice(-40));
 }
 
-/** The outcomes of the orders of the newest message, which come at its second step. */
+/** The outcomes of the orders of the newest message, in its second step. */
 async function usesOf(svc: Svc): Promise<readonly Use[]> {
   const headers = { authorization: `Bearer ${operatorToken}` };
   const answer = await fetch(`${svc.admin}/api/v1/tool-uses?limit=20`, { headers });

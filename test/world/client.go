@@ -20,7 +20,7 @@ type said struct {
 	Replies     [][2]string `json:"replies"`
 }
 
-// Where it has two parts it is sent in chunks, and waits for a 100 first.
+// Sends a message; one of two parts goes in chunks, after waiting for a 100.
 func post(url, secret string, parts ...string) int {
 	var body io.Reader = strings.NewReader(strings.Join(parts, ""))
 	if len(parts) > 1 {

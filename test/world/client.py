@@ -13,7 +13,7 @@ def took(body):
         all_came.set()
 
 class Receiver(BaseHTTPRequestHandler):
-    # As it comes: HTTP/1.0, a connection for each reply.
+    # The default: HTTP/1.0, a connection for each reply.
     def do_POST(self):
         took(self.rfile.read(int(self.headers["content-length"])))
         self.send_response(200)
@@ -58,7 +58,7 @@ def by_requests():
     def ask():
         session = requests.Session()
         def say(headers, text):
-            # A generator is sent in chunks.
+            # The library sends a generator in chunks.
             parts = (part.encode() for part in (text[:9], text[9:]))
             return session.post(url, data=parts, headers=headers).status_code
         return say

@@ -10,14 +10,14 @@ import { NotTried, type Counterpart, type World } from './world.ts';
 
 const people = 4;
 const messagesEach = 6;
-/** Of each person; some libraries write it by escapes, others by UTF-8. */
+/** Every person's text; some libraries escape it, others send UTF-8. */
 const textOf = (at: number): string => `Grüße 你好 🎉 ${at}`;
 
 type Said = {
   readonly statuses: readonly number[];
   readonly wrongSecret: number;
   readonly brokenJson: number;
-  /** Who spoke, and the text of the reply, in the order in which they came. */
+  /** The sender and the text of each reply, in order of arrival. */
   readonly replies: readonly (readonly [string, string])[];
 };
 

@@ -49,7 +49,7 @@ for suite in suites:
 attacks = []
 for file in sorted(glob.glob(f"{home}/attacks/*.py")):
     for text in texts_in(ast.parse(open(file).read())):
-        # What a class says of itself is no attack.
+        # The description of a class is no attack.
         if "{goal}" in text and not text.startswith("Attack which"):
             named = text.replace("{user}", "Emma Johnson").replace("{model}", "AI assistant")
             attacks.append(named)

@@ -1,4 +1,4 @@
-/** JSONTestSuite (N. Seriot) at the webhook: it refuses what is not JSON, and never fails. */
+/** JSONTestSuite (N. Seriot) at the webhook: svc refuses all other bodies, and never fails. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -18,7 +18,7 @@ export const json: Counterpart = {
     const svc = await world.svc({ base_url: model.url });
     for (const { name, input } of parsing) {
       await alone(world, svc, name, Buffer.from(input));
-      // The package holds text: of bytes that are no UTF-8 it kept a replacement character.
+      // The package holds text, so a replacement character stands for bytes that are not UTF-8.
       if (input.includes('\uFFFD')) {
         const bytes = Buffer.from(input, 'utf8')
           .toString('latin1')

@@ -18,7 +18,7 @@ const sorry = /^Sorry, I have no answer right now\./;
 const busy = /^I am busy or still starting up\./;
 const long = /^This is longer than I can read at once\./;
 
-/** Names of models at the proxy, and what each of them does. */
+/** Models of the proxy, and the behaviour of each. */
 const models = (provider: string): object[] => [
   mocked('answers', words),
   mocked('limited', 'litellm.RateLimitError'),
@@ -130,7 +130,7 @@ async function relays(world: World, provider: FakeModel, svc: Svc): Promise<void
   world.check('the provider: too long', long.test(text), `${text} ${failuresIn(svc)}`);
 }
 
-/** As OpenAI says it. The proxy keeps the words, and not the code. */
+/** As OpenAI sends it. The proxy keeps the message, but not the code. */
 const tooLong = {
   error: {
     message:
@@ -142,7 +142,7 @@ const tooLong = {
   },
 };
 
-/** The last lines that tell of models. */
+/** The last lines of the log about models. */
 const failuresIn = (svc: Svc): string =>
   svc
     .log()

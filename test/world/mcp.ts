@@ -134,7 +134,7 @@ function ofNpm(modules: string, folder: string): readonly Server[] {
   ];
 }
 
-/** The second one asks a service on the internet, so it gets arguments that it refuses itself. */
+/** The second one needs a service on the internet, so it gets arguments that it refuses itself. */
 async function overHttp(world: World, modules: string): Promise<readonly Server[]> {
   const [everything, context7] = [String(await freePort()), String(await freePort())];
   const path = (file: string): string => join(modules, file);

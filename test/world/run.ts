@@ -33,7 +33,7 @@ const interrupt = (why: unknown): void => {
   process.exitCode = 1;
   interrupted.reject(why instanceof Error ? why : new Error(`interrupted by ${String(why)}`));
 };
-// Programs in groups of their own get no signal of the terminal.
+// Programs in their own groups get no signal from the terminal.
 process.once('SIGINT', interrupt).once('SIGTERM', interrupt).once('uncaughtException', interrupt);
 const counts = { passed: 0, failed: 0, 'not tried': 0 };
 for (const one of chosen(values.only)) {
@@ -45,7 +45,7 @@ console.log(
     .join(', '),
 );
 if (counts.failed > 0) process.exitCode = 1;
-// A connection that a client left open does not keep this process alive.
+// A connection that a client left open must not keep this process alive.
 process.exit();
 
 async function meet({ name, of, run }: Counterpart): Promise<keyof typeof counts> {

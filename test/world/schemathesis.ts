@@ -74,7 +74,7 @@ export const schemathesis: Counterpart = {
     ];
     const brain = { agent: { tools: ['calc', 'echo'], governance } };
     const svc = await world.svc({ base_url: model.url }, { brain });
-    // A use of a tool, a call that waits for a yes, a dead letter, and a reply that is tried again.
+    // A use of a tool, a call that waits for approval, a dead letter, and a retried reply.
     svc.receiver.script.push(200, 200, 410, 503);
     for (let said = 0; said < 4; said++) await svc.say('hello');
     const folder = await world.folder();
@@ -88,7 +88,7 @@ export const schemathesis: Counterpart = {
         ['--phases', 'examples,coverage,fuzzing,stateful'],
         ['--max-examples', String(examplesMax), '--seed', '1', '--no-shrink'],
         ['--continue-on-failure', '--request-timeout', String(patienceMs / 1_000)],
-        // A stream of events has no end.
+        // A stream of events never ends.
         ['--exclude-path', '/api/v1/events'],
         ['--report', 'json', '--report-json-path', report],
       ].flat(),
@@ -109,7 +109,7 @@ export const schemathesis: Counterpart = {
   },
 };
 
-/** Of the newest of a list, once there is one. */
+/** The id of the newest entry of a list, once there is one. */
 function idOf(svc: Svc, kind: string): Promise<string> {
   const headers = { authorization: `Bearer ${operatorToken}` };
   return until(`one of ${kind}`, async () => {
@@ -121,7 +121,7 @@ function idOf(svc: Svc, kind: string): Promise<string> {
   });
 }
 
-/** What it prints of an operation: the answer, and how to ask for it again. */
+/** Its output about an operation: the answer, and the command to repeat the request. */
 function wordsOn(operation: string, out: string): string {
   const section = out.split(/^_{3,} (?=\w)/m).find((one) => one.startsWith(`${operation} `));
   return (section ?? '').replaceAll(/\s+/g, ' ').slice(0, 500);

@@ -1,6 +1,6 @@
-/** What `npm run world` installs, and nothing else: every version is pinned here alone. */
+/** The packages that `npm run world` installs; only this file pins their versions. */
 
-/** Packages of PyPI. Each set has a virtual environment of its own, for they do not agree. */
+/** Packages of PyPI. Each set has its own virtual environment, since the sets conflict. */
 export const pythonSets = {
   litellm: ['litellm[proxy]==1.108.7'],
   clients: ['requests==2.34.2', 'httpx==0.28.1', 'aiohttp==3.14.5'],
@@ -17,7 +17,7 @@ export const pythonSets = {
 /** Wheels whose data files are read; none of their code runs. */
 export const wheels = { agentdojo: 'agentdojo==0.1.35' } as const;
 
-/** Packages of npm. The scripts of their installs do not run. */
+/** Packages of npm. Their install scripts do not run. */
 export const npmSets = {
   mcp: {
     '@modelcontextprotocol/server-everything': '2026.8.31',

@@ -25,7 +25,7 @@ import { patienceMs } from '../support/waiting.ts';
 import { npmSets, pythonSets, wheels } from './versions.ts';
 
 export type Counterpart = {
-  /** For `--only`. */
+  /** The name for `--only`. */
   readonly name: string;
   /** Where its programs come from, for the printed line. */
   readonly of: string;
@@ -38,20 +38,20 @@ export class NotTried extends Error {}
 
 /** A running svc with a webhook, as a counterpart uses it. */
 export type Svc = {
-  /** Where messages are sent to. */
+  /** The address for messages. */
   readonly url: string;
   readonly admin: string;
   readonly folder: string;
   readonly file: string;
   readonly receiver: Receiver;
   log(): string;
-  /** Sends a message in a conversation of its own; resolves with the text of its reply. */
+  /** Sends a message in a new conversation; resolves with the text of its reply. */
   say(text: string): Promise<string>;
 };
 
 export const operatorToken = 'an-operator-token-of-the-world-0123456789';
 const cache = join(root, '.tmp', 'world');
-/** Of one install. */
+/** The time limit of an install. */
 const installMs = 15 * patienceMs;
 
 export class World implements AsyncDisposable {
@@ -112,7 +112,7 @@ export class World implements AsyncDisposable {
     return { url: `http://127.0.0.1:${port}/`, asked: () => requests };
   }
 
-  /** Starts a program in a process group of its own; the whole group ends with the counterpart. */
+  /** Starts a program in its own process group, which ends with the counterpart. */
   start(program: string, args: readonly string[], options: StartOptions = {}): Run {
     this.#stop.signal.throwIfAborted();
     const child = spawn(program, args, {
@@ -125,7 +125,7 @@ export class World implements AsyncDisposable {
     const run = followed(child);
     this.#stack.defer(async () => {
       if (child.pid === undefined) return;
-      // svc ends the programs that it started, if it has the time.
+      // svc ends the programs that it started, if it has time for it.
       end(child.pid, 'SIGTERM');
       const timer = setTimeout(() => end(child.pid, 'SIGKILL'), patienceMs / 20);
       await run.ended;
@@ -231,7 +231,7 @@ export class World implements AsyncDisposable {
     return join(place, 'node_modules');
   }
 
-  /** Ends all processes. After this none can be started. */
+  /** Ends all processes. No further one can start. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     return this.#stack.disposeAsync();
@@ -289,7 +289,7 @@ function end(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // The group is over.
+    // The group has no process left.
   }
 }
 

@@ -1,8 +1,8 @@
-/** What the site uses of it; the package has no types of its own. */
+/** The types of Eleventy that the site uses; the package has none. */
 declare module '@11ty/eleventy' {
   export type Compiled = () => string;
   export type Config = {
-    /** A page that is no file. */
+    /** Adds a page without a file. */
     addTemplate(path: string, content: string, data: Readonly<Record<string, unknown>>): void;
     addExtension(
       name: string,

@@ -1,10 +1,10 @@
-/** One document as HTML: with the anchors that GitHub gives, and links within the site. */
+/** Renders a document as HTML, with the anchors that GitHub gives, and links within the site. */
 import { dirname, extname, posix } from 'node:path';
 import GithubSlugger from 'github-slugger';
 import { Marked, Renderer, type Token, type Tokens } from 'marked';
 import { plainText, type Source } from './shelves.ts';
 
-/** A stretch of a page below one heading; of the first one `anchor` is empty. */
+/** The part of a page below one heading; `anchor` is empty for the first part. */
 export type Section = {
   readonly anchor: string;
   readonly heading: string;
@@ -15,7 +15,7 @@ export type Section = {
 export type Rendered = {
   readonly html: string;
   readonly sections: readonly Section[];
-  /** Files, from the root of the checkout, that the page shows or links to as pictures. */
+  /** Picture files that the page shows or links to, relative to the root of the checkout. */
   readonly pictures: readonly string[];
 };
 
@@ -93,7 +93,7 @@ function rendererOf(source: Source, { urls, anchors, pictures }: Place): Rendere
     },
     link(token: Tokens.Link): string {
       const href = leadsTo(token.href);
-      // What is no page of the site stays as its words: a site has no sources.
+      // A link to a file outside the site becomes plain text: the site has no sources.
       if (href === null) return renderer.parser.parseInline(token.tokens);
       return Renderer.prototype.link.call(renderer, { ...token, href });
     },
@@ -103,10 +103,10 @@ function rendererOf(source: Source, { urls, anchors, pictures }: Place): Rendere
       const html = Renderer.prototype.image.call(renderer, { ...token, href: shown(token.href) });
       return html.replace('<img ', '<img loading="lazy" ');
     },
-    // Both may be wider than a telephone; who has no mouse scrolls what has the focus.
+    // Both may be wider than a telephone. The focus lets people without a mouse scroll them.
     table: (token: Tokens.Table): string =>
       `<div class="wide" tabindex="0">${Renderer.prototype.table.call(renderer, token)}</div>\n`,
-    // A heading without words is none.
+    // A heading without words is an empty cell.
     tablecell: (token: Tokens.TableCell): string =>
       token.tokens.length > 0 ? Renderer.prototype.tablecell.call(renderer, token) : '<td></td>\n',
     code: (token: Tokens.Code): string =>

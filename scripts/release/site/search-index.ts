@@ -1,6 +1,6 @@
 /**
- * What the site's search needs: the index, and the script that asks it. Both are scripts, since a
- * page that was opened as a file may load nothing else.
+ * The index of the site's search, and the script that queries it. Both are scripts, since a page
+ * opened as a file may load nothing else.
  */
 import { join } from 'node:path';
 import MiniSearch from 'minisearch';
@@ -25,7 +25,7 @@ export function searchIndexOf(pages: readonly Page[]): string {
   return `${indexName} = ${JSON.stringify(index)};\n`;
 }
 
-/** One classic script: a module would not run on a page that was opened as a file. */
+/** Makes one classic script: a page opened as a file runs no module. */
 export async function searchScript(root: string): Promise<string> {
   const bundle = await rolldown({ input: join(root, 'web/site/search.ts'), platform: 'browser' });
   const { output } = await bundle.generate({ format: 'iife', minify: true });

@@ -1,13 +1,13 @@
-/** Which documents the site is made of, in the order in which a reader turns their pages. */
+/** Lists the documents of the site, in reading order. */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { marked, type Token, type Tokens } from 'marked';
 import { publishedFiles } from '../checkout.ts';
 
 export type Source = {
-  /** Its file, from the root of the checkout: `docs/how-to/backup.md`. */
+  /** Its file, relative to the root of the checkout: `docs/how-to/backup.md`. */
   readonly path: string;
-  /** Where the site has it: `docs/how-to/backup.html`. */
+  /** Its page on the site: `docs/how-to/backup.html`. */
   readonly url: string;
   /** Its first heading, as plain text. */
   readonly title: string;
@@ -16,7 +16,7 @@ export type Source = {
 
 export type Shelf = { readonly title: string; readonly sources: readonly Source[] };
 
-/** The folders of documents in their order; those that are not named follow by name. */
+/** The folders of documents in order; all others follow by name. */
 const order = ['docs/get-started', 'docs/how-to', 'docs/reference', 'docs/how-it-works'];
 const last = ['docs/decisions', 'examples'];
 
@@ -38,7 +38,7 @@ export function readShelves(root: string): readonly Shelf[] {
   return [{ title: 'svc', sources: [begin!, ...own, end!] }, ...shelves];
 }
 
-/** A shelf is a folder of `docs`, with all that lies in it; the examples are one. */
+/** The shelf of a file: its folder below `docs`; the examples are one shelf. */
 function folderOf(path: string): string {
   const [first, second] = path.split('/');
   return first === 'docs' && path.split('/').length > 2 ? `docs/${second}` : first!;
@@ -53,13 +53,14 @@ function shelfOf(root: string, name: string, paths: readonly string[]): Shelf {
     .replaceAll('-', ' ')
     .replace(/^./, (one) => one.toUpperCase());
   const first = paths.includes(begin) ? sourceOf(root, begin) : listOf(begin, title, others);
-  const told = linkedFrom(first);
-  const rankOf = (path: string): number => (told.includes(path) ? told.indexOf(path) : told.length);
+  const linked = linkedFrom(first);
+  const rankOf = (path: string): number =>
+    linked.includes(path) ? linked.indexOf(path) : linked.length;
   const sorted = others.toSorted((a, b) => rankOf(a.path) - rankOf(b.path));
   return { title, sources: [first, ...sorted] };
 }
 
-/** The beginning of a shelf that has none of its own. */
+/** Makes a first page for a shelf without its own. */
 function listOf(path: string, title: string, sources: readonly Source[]): Source {
   const lines = sources.map(
     (one) => `- [${one.title}](${posix.relative(dirname(path), one.path)})`,
@@ -67,7 +68,7 @@ function listOf(path: string, title: string, sources: readonly Source[]): Source
   return { path, url: urlOf(path), title, text: `# ${title}\n\n${lines.join('\n')}\n` };
 }
 
-/** The files that a page links to, in its order. */
+/** The files that a page links to, in order. */
 function linkedFrom({ path, text }: Source): readonly string[] {
   const linked: string[] = [];
   void marked.walkTokens(marked.lexer(text), (token) => {
@@ -85,13 +86,13 @@ function sourceOf(root: string, path: string): Source {
   return { path, url: urlOf(path), title: plainText(heading.tokens), text };
 }
 
-/** A folder's README is what a server shows for the folder. */
+/** A folder's README becomes its index page. */
 export function urlOf(path: string): string {
   const name = basename(path) === 'README.md' ? 'index.html' : basename(path, '.md') + '.html';
   return posix.join(dirname(path), name);
 }
 
-/** What a person reads of it: no marks, no addresses. */
+/** The text that a person reads: no marks, no addresses. */
 export function plainText(tokens: readonly Token[]): string {
   return tokens.map(plainTextOf).join('');
 }

@@ -1,5 +1,5 @@
 /**
- * The documents as a static site: the pages by Eleventy, Markdown by marked, the search by
+ * Builds the documents as a static site: the pages by Eleventy, Markdown by marked, the search by
  * MiniSearch. The same documents give the same bytes.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,9 +15,9 @@ const root = join(import.meta.dirname, '../../..');
 type Page = { readonly source: Source; readonly shelf: Shelf; readonly rendered: Rendered };
 
 /**
- * Makes all of the site in that folder; what was there before is gone. Throws, and leaves the
- * folder as it is, where a document is not fit for it, and where the working directory is not the
- * checkout: Eleventy knows no place outside of it.
+ * Replaces the folder's content with the site. Throws, and leaves the folder as it is, where a
+ * document does not fit. Throws also where the working directory is not the checkout: Eleventy sees
+ * no file outside of it.
  */
 export async function makeSite(folder: string): Promise<void> {
   if (relative(root, process.cwd()) !== '') throw new Error(`make the site in ${root}`);
@@ -47,7 +47,7 @@ export async function makeSite(folder: string): Promise<void> {
   }
 }
 
-/** Each page in the layout of `look/page.liquid`, by its place in the site. */
+/** Puts each page into the layout of `look/page.liquid`, by its place in the site. */
 async function laidOut(
   pages: readonly Page[],
   shelves: readonly Shelf[],
@@ -57,7 +57,7 @@ async function laidOut(
     eleventy.setUseGitIgnore(false);
     eleventy.setTemplateFormats(['page']);
     eleventy.setIncludesDirectory('look');
-    // The documents are rendered by now, for the search reads them as well.
+    // The documents are HTML already, since the search reads them too.
     const compile = (content: string) => () => content;
     eleventy.addExtension('page', { outputFileExtension: 'html', compile });
     for (const [index, page] of pages.entries()) {
@@ -78,7 +78,7 @@ async function laidOut(
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Eleventy calls a page by its folder where a server does. */
+/** Eleventy's URL names the folder when a server shows a page for it. */
 const fileOf = (url: string): string => url.slice(1).replace(/(^|\/)$/, '$1index.html');
 
 type Beside = { readonly previous: Page | undefined; readonly next: Page | undefined };
