@@ -12,7 +12,7 @@ import { StandIn } from '../../src/app/webhook-client/one-reply-receiver.ts';
 import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import type { Config, Secrets } from '../../src/config/config.ts';
 import { inspectConfig } from '../../src/config/inspect.ts';
-import type { FoundSecret, FoundSecrets } from '../../src/config/found-secret.ts';
+import type { SecretLookupResult, SecretLookupResults } from '../../src/config/found-secret.ts';
 import {
   howToSet,
   namedSecrets,
@@ -129,11 +129,11 @@ export class RunningService implements AsyncDisposable {
   }
 
   /** Pasted and generated values take precedence over values found elsewhere. */
-  async #findSecrets(config: Config, secretValues: SecretValues): Promise<FoundSecrets> {
+  async #findSecrets(config: Config, secretValues: SecretValues): Promise<SecretLookupResults> {
     const { lookup, keychain, stop } = this.#options;
     const names = namedSecrets(config).map(({ name }) => name);
     const elsewhere = names.filter((name) => !secretValues.has(name));
-    const found = new Map<string, FoundSecret>(await lookup.find(elsewhere, stop));
+    const found = new Map<string, SecretLookupResult>(await lookup.find(elsewhere, stop));
     const stored = await keychain.stored();
     const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
     for (const name of names) {

@@ -2,10 +2,10 @@
  * The world outside the steps: everything that the first run reads, asks, writes and starts. All
  * frontends share it. It uses svc's own parts and returns plain data.
  */
-import type { FoundSecret, SecretSource } from '../../src/config/found-secret.ts';
+import type { SecretLookupResult, SecretSource } from '../../src/config/found-secret.ts';
 import { explainKeychain } from '../../src/app/keychain.ts';
 import { endsWithin } from '../../src/lib/lifetime.ts';
-import { findPort, closeServer, listenNear } from '../../src/lib/loopback-port.ts';
+import { findPort, closeServer, listenOnLoopback } from '../../src/lib/loopback-port.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { SecretLookup } from '../../src/secrets/secrets.ts';
 import { usualPlace, documentOf, nothingFound, localityOf, vendors } from './document.ts';
@@ -170,7 +170,7 @@ class World implements SetupWorld {
   }
 }
 
-function isValue(found: FoundSecret | undefined): boolean {
+function isValue(found: SecretLookupResult | undefined): boolean {
   return found?.kind === 'value';
 }
 
@@ -235,7 +235,7 @@ class PracticeModel implements AsyncDisposable {
 
 async function open(): Promise<{ readonly server: Server; readonly url: string }> {
   const server = createPracticeModel();
-  const port = await listenNear(server, wishedPort);
+  const port = await listenOnLoopback(server, wishedPort);
   return { server, url: `http://127.0.0.1:${port}` };
 }
 

@@ -18,7 +18,7 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
-import type { McpStanding } from '../domain/tool-use.ts';
+import type { McpHealth } from '../domain/tool-use.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { FigureCounts } from '../telemetry/figures/counting.ts';
 import type { LiveEventRing } from '../telemetry/live-events.ts';
@@ -53,7 +53,7 @@ export type AdminPorts = {
   /** Current model calls by provider: under way, and waiting for the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   /** The states of the MCP servers of this instance's agents. */
-  mcp(): readonly McpStanding[];
+  mcp(): readonly McpHealth[];
   /** The instances on the ledger; null: the storage allows only this one. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
@@ -76,7 +76,7 @@ export type AdminPorts = {
 
 /** The port for takeovers: conversations that an operator answers. */
 export type TakeoverPort = Pick<
-  Ledger['byHand'],
+  Ledger['takeovers'],
   'hold' | 'giveBack' | 'of' | 'held' | 'waiting'
 > & {
   answer(where: ConversationKey, written: HandWritten): Promise<TakeoverResult>;
@@ -170,7 +170,7 @@ export type Status = {
   /** How many warnings follow after these. */
   readonly warningsLeftOut: number;
   /** MCP servers of this instance; null: svc is older than the field. */
-  readonly mcp: readonly McpStanding[] | null;
+  readonly mcp: readonly McpHealth[] | null;
   /** The number of the instance that answers; null: it works alone, or svc is older. */
   readonly instance: number | null;
   /** The time of the oldest number here; null: all are current. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import type { Config } from '../config/config.ts';
 import type { ChannelKey, MessageId, ModelName } from '../domain/ids.ts';
 import { createEvents } from '../telemetry/events.ts';
@@ -31,7 +31,7 @@ const ofModel = (meters: Meters): string => meters.models.get(model)!.shown.stan
 
 /** A service with a message a second, and up to three calls of the model for each. */
 function start(standing = ofBrain) {
-  const clock = takeoverClock(1_000_000);
+  const clock = handClock(1_000_000);
   const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
   const hub = createEvents({ log, ...clock });
   const call = (result: 'answer' | 'server_error'): void =>
@@ -97,7 +97,7 @@ test('a brain that needs consensus is silent once fewer than two models could ag
 });
 
 function consensus() {
-  const clock = takeoverClock(1_000_000);
+  const clock = handClock(1_000_000);
   const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
   const hub = createEvents({ log, ...clock });
   const ids = ['a', 'b', 'c'];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ids } from '../../test/fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
-import type { TriedNow } from '../domain/records.ts';
+import type { RetriedNow } from '../domain/records.ts';
 
 const head = ['Host: localhost'];
 const asOperator = [...head, `Authorization: Bearer ${adminToken}`];
@@ -49,7 +49,7 @@ test('who tried what again is in the audit', async () => {
 
 test('a storage that has failed moves none, and that is said', async () => {
   const world = makeWorld();
-  const failed = { kind: 'storage_failed' } satisfies TriedNow;
+  const failed = { kind: 'storage_failed' } satisfies RetriedNow;
   const deferred = { ...world.ports.writes.deferred, tryNow: async () => failed };
   const ports = { ...world.ports, writes: { ...world.ports.writes, deferred } };
   await using admin = await openAdmin({ ...world, ports }, { access: withToken });

@@ -7,7 +7,7 @@ import type { ChannelKey, MessageId, ModelName, ReplyId } from '../domain/ids.ts
 import { Bucket, FigureCounts } from '../telemetry/figures/counting.ts';
 import { modelsMax, others, scales, spans } from '../telemetry/figures/figures.ts';
 import type { FigureRow } from '../telemetry/figures/figures.ts';
-import { Gathering } from '../telemetry/figures/rollup.ts';
+import { Rollup } from '../telemetry/figures/rollup.ts';
 import { FigureRing } from '../ledger/memory/story-ring.ts';
 import { FiguresView, type FiguresSummary } from './figures.ts';
 
@@ -191,7 +191,7 @@ async function fullAnswer(span: keyof typeof scales, models: number): Promise<Fi
 }
 
 async function gathered(rows: readonly FigureRow[], asked: never) {
-  const gathering = new Gathering(asked);
+  const gathering = new Rollup(asked);
   for (const row of rows) gathering.add(row);
   return gathering.told({ first: { minute: noon, hour: noon }, ownUntil: null });
 }

@@ -4,7 +4,7 @@
  */
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
-import type { Standing } from '../domain/health.ts';
+import type { HealthLevel } from '../domain/health.ts';
 
 export interface ModelProbes {
   /**
@@ -59,7 +59,7 @@ type SpanStatus = { readonly answers: number; readonly failures: number };
  * Without new results it stays as it was. A field that svc is too old to have is null.
  */
 type StandingStatus = {
-  readonly standing: Standing | null;
+  readonly standing: HealthLevel | null;
   /** When the last result came. */
   readonly shownAt: number | null;
   readonly window: WindowStatus | null;
@@ -99,7 +99,7 @@ export type ModelCallsStatus = CallsStatus &
  */
 export type AnsweringStatus = {
   readonly brain: string;
-  readonly standing: Standing;
+  readonly standing: HealthLevel;
   readonly since: number | null;
   readonly shownAt: number | null;
   readonly model: string | null;

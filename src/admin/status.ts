@@ -24,7 +24,7 @@ import { channelsOf, instancesOf, wholeOf, type Whole } from './instances/whole.
 import { deliveriesOf } from './instances/merging.ts';
 import * as merging from './instances/merging.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
-import { emptyWindow, type Standing } from '../domain/health.ts';
+import { emptyWindow, type HealthLevel } from '../domain/health.ts';
 import type { BrainMeters, Meters, ModelMeters, Shown } from '../telemetry/meters.ts';
 import type { AnsweringStatus } from './model-probes.ts';
 
@@ -221,7 +221,7 @@ function turnsShown(turns: Shown | undefined, brainModels: BrainModels): Shown |
 
 /** The model with the worst health; of several, the first in the configuration. */
 function causeOf(brainModels: BrainModels): BrainModels[number] | undefined {
-  const of = (standing: Standing) =>
+  const of = (standing: HealthLevel) =>
     brainModels.find(([, one]) => one?.shown.standing === standing);
   return of('failing') ?? of('degraded');
 }

@@ -226,7 +226,7 @@ function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
     modelLoads: () => deps.bounds.loads,
     mcp: () => deps.mcp.standings(),
     reader,
-    takeovers: takeoverOf(ledger.byHand, runtime),
+    takeovers: takeoverOf(ledger.takeovers, runtime),
     approvals: runtime,
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),

@@ -51,7 +51,7 @@ import {
 import type { CallBounds } from '../brains/models/build-model.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { WarningStatus, Health } from '../admin/admin.ts';
-import type { McpStanding, McpToolState } from '../domain/tool-use.ts';
+import type { McpHealth, McpToolState } from '../domain/tool-use.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import type { SpendLimit } from '../domain/spend.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
@@ -349,7 +349,7 @@ export class SharedBounds implements Disposable {
 /** Warnings about the configuration in use and about what happened since it came into use. */
 function warningsNow(
   control: Pick<Control, 'warnings' | 'used'>,
-  servers: { standings(): readonly McpStanding[] },
+  servers: { standings(): readonly McpHealth[] },
   meters: Pick<Meters, 'spend'>,
 ): readonly WarningStatus[] {
   return [...withMcp(control, servers.standings()), ...budgetWarnings(meters, control.used.config)];
@@ -382,14 +382,14 @@ export function budgetWarnings(
 /** The configuration's warnings, with `mcp_unpinned` replaced by what the servers report now. */
 function withMcp(
   { warnings, used }: { warnings: readonly WarningStatus[]; used: Pick<ConfigSnapshot, 'config'> },
-  standings: readonly McpStanding[],
+  standings: readonly McpHealth[],
 ): readonly WarningStatus[] {
   const others = warnings.filter(({ code }) => code !== 'mcp_unpinned');
   return [...others, ...mcpWarnings(standings, used.config)];
 }
 
 function mcpWarnings(
-  standings: readonly McpStanding[],
+  standings: readonly McpHealth[],
   { brains }: Pick<Config, 'brains'>,
 ): readonly WarningStatus[] {
   return standings.flatMap(({ brain, server, state, reason, tools }) => {

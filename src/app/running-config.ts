@@ -129,7 +129,7 @@ class Connection {
       supervise(() => this.channel.run(receive, stop), stop, onEnded);
     const isExclusive = this.channel.sameAs !== undefined;
     const run = (): Promise<void> =>
-      isExclusive ? peers.hold(this.key, runUntil, signal) : runUntil(signal);
+      isExclusive ? peers.withLease(this.key, runUntil, signal) : runUntil(signal);
     this.#run = before === null ? run() : before.then(run);
   }
 

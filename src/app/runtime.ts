@@ -18,7 +18,7 @@ import { Gate, type GatedChannel } from '../pipeline/gate.ts';
 import { Pairings, type FillRandom } from '../pipeline/pairing/pairing.ts';
 import { sendReply, takeTurn, receive, receiveAtGate } from '../pipeline/pipeline.ts';
 import { WorkerPool } from '../pipeline/worker-pool.ts';
-import type { ChannelProblem, Cursor, Handled, Receive } from '../channels/channel.ts';
+import type { ChannelProblem, Cursor, ReceiveResult, Receive } from '../channels/channel.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import { ByteSemaphore } from '../lib/fair-queue.ts';
@@ -323,8 +323,10 @@ type Options = Pick<Deps, 'ledger' | 'now'>;
 type Shared = { readonly fillRandom: FillRandom; readonly peers: Peers };
 
 export function sharedPairings({ ledger, now }: Options, { fillRandom, peers }: Shared): Pairings {
-  const pairings = new Pairings(ledger, now, fillRandom, (type) => peers.tell(pairingsTopic, type));
-  peers.on(pairingsTopic, (type) => pairings.doubt(type));
+  const pairings = new Pairings(ledger, now, fillRandom, (type) =>
+    peers.broadcast(pairingsTopic, type),
+  );
+  peers.onBroadcast(pairingsTopic, (type) => pairings.doubt(type));
   return pairings;
 }
 
@@ -368,7 +370,7 @@ class Intake {
 
   readonly acceptOn = (channel: ChannelKey): Receive => {
     const { ledger } = this.#deps;
-    const accept = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
+    const accept = (batch: readonly Inbound[], place?: Cursor): Promise<ReceiveResult> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
       const { access, sensitivity } = this.#rules.get(channel)!;
       if (access === null) return receive(this.#deps, sensitivity, batch, ...cursors);
@@ -386,7 +388,7 @@ class Intake {
     access: AccessConfig,
     batch: readonly Inbound[],
     cursors: readonly CursorMove[],
-  ): Promise<Handled> {
+  ): Promise<ReceiveResult> {
     const labelled = await this.#labels.label(channel, batch);
     // Reads the current rules each time, since the running configuration may change meanwhile.
     const rules = (): GatedChannel => {

@@ -1,6 +1,6 @@
 /** Where svc is installed as a system service, by the layout of its packages. */
 import { dirname } from 'node:path';
-import { isInPlace } from '../lib/make-folder.ts';
+import { pathExists } from '../lib/make-folder.ts';
 
 const configFolder = '/etc/svc';
 /** Where its systemd unit reads secrets from, one a file. Only root can read them. */
@@ -17,7 +17,7 @@ export function databaseFor(file: string): string {
 }
 
 /** Whether a systemd unit starts svc with that file. */
-export function isOfUnit(file: string, isThere = isInPlace): boolean {
+export function isOfUnit(file: string, isThere = pathExists): boolean {
   return file === `${configFolder}/svc.json` && units.some((unit) => isThere(unit));
 }
 

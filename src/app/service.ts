@@ -3,7 +3,7 @@
  * classes. It makes the parts that live as long as the process. It makes a running configuration of
  * a configuration and its secrets.
  */
-import { askingOf, createAgent, type AgentOptions } from '../brains/agent/agent.ts';
+import { approvalRulesOf, createAgent, type AgentOptions } from '../brains/agent/agent.ts';
 import { DryRunContext, type DryRunDeps } from '../brains/dry-run-context.ts';
 import { createResponder, type ResponderOptions } from '../brains/responder.ts';
 import type { Brain, Turn } from '../brains/brain.ts';
@@ -36,7 +36,7 @@ import { nodeCrypto } from '../lib/node-http.ts';
 import {
   connectionsWithin,
   openFilesMax,
-  watchedForFiles,
+  reportFileShortage,
   createListeners,
   listenLimits,
   type Listeners,
@@ -168,7 +168,7 @@ function agentOptions(
     operatorPrompt: config.systemPrompt,
     skills,
     notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
-    asking: askingOf(config),
+    asking: approvalRulesOf(config),
     mark: (turn) => markOf(turn, name, deps.markKey()),
   };
 }
@@ -313,7 +313,7 @@ export function createServiceDeps(
   return {
     now,
     steady,
-    http: watchedForFiles(http, () => events.ranShort({ of: 'files' })),
+    http: reportFileShortage(http, () => events.ranShort({ of: 'files' })),
     deadlines,
     listeners,
     bearerChecks: new Map(),

@@ -73,13 +73,13 @@ export type OpenStore = {
 };
 
 /** A thread that writes once it is started. */
-export type Begun = AsyncDisposable & { readonly start: StartWriter };
+export type OpenedStorage = AsyncDisposable & { readonly start: StartWriter };
 
 /**
  * Starts the part of opening a database that takes longest, and opens nothing. For a caller that is
  * about to open one. Dispose of the result if you do not pass it to `openLedger`.
  */
-export async function beginStorage(): Promise<Begun> {
+export async function beginStorage(): Promise<OpenedStorage> {
   const { WriterThread } = await import('../ledger/sqlite/write/start-writer.ts');
   return new WriterThread();
 }

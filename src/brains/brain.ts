@@ -7,7 +7,7 @@
  * - The pipeline calls it for many turns at the same time, never for two of one conversation.
  */
 import type { ChannelType } from '../config/config.ts';
-import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
+import type { AskAnswer, Verdict, WantedCall, GivenApproval } from '../domain/approval.ts';
 import type { Attachment, Picture } from '../domain/attachment.ts';
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -46,7 +46,7 @@ export interface Brain {
 /** The facts about an agent that svc shows to people. */
 export type AgentFacts = {
   /** How calls wait for an approval; null: none of its tools needs one. */
-  readonly asking: Asking | null;
+  readonly asking: ApprovalRules | null;
   /** The scope of its notes; null: it keeps none. */
   readonly notes: NoteScope | null;
   /** The agent's tools, each with its rights on that channel. */
@@ -58,16 +58,16 @@ export type AgentFacts = {
  * in the list. `waitMs`: the longest wait. `text`: how much of a call the approvers read in their
  * own chats.
  */
-export type Asking = {
+export type ApprovalRules = {
   readonly approvers: readonly string[];
   readonly waitMs: number;
   readonly text: 'full' | 'notice';
 };
 
 /** The verdict on a call that waited for an approval; `approved`: the agent runs it now. */
-export type Followed = WantedCall &
+export type DecidedCall = WantedCall &
   (
-    | { readonly verdict: 'approved'; readonly by: Yes['by'] }
+    | { readonly verdict: 'approved'; readonly by: GivenApproval['by'] }
     | { readonly verdict: Exclude<Verdict, 'approved'> }
   );
 
@@ -98,7 +98,7 @@ export type Turn = {
   /** Loads the pictures of the history, for models with vision; never rejects. Absent: none. */
   readonly pictured?: () => Promise<EarlierPictures>;
   /** The decided call with which the turn begins, before the first model call; absent: none. */
-  readonly followed?: Followed;
+  readonly followed?: DecidedCall;
 };
 
 /** The only way in which a thinking brain may act on its surroundings. */
@@ -122,7 +122,7 @@ export interface TurnContext {
   /** Hides unanswered turns of the history from all later turns. */
   leaveOut(turns: readonly TurnRow[]): void;
   /** Marks unanswered turns with which a model failed once; the failure may be chance. */
-  doubt(turns: readonly TurnRow[]): void;
+  markSuspected(turns: readonly TurnRow[]): void;
   /** Keeps answers that are not the reply, for the operator. */
   keepUnsent(answers: readonly UnsentAnswer[]): void;
   /** @returns the notes of that scope, oldest first, without the notes of this turn */
@@ -142,5 +142,5 @@ export interface TurnContext {
    * Records one call for the audit, with any outcome.
    * @param resultText the text that the model got as the result
    */
-  used(use: ToolUse, resultText: string): void;
+  recordToolUse(use: ToolUse, resultText: string): void;
 }

@@ -51,7 +51,7 @@ export class DryRunContext implements TurnContext {
     this.leftOut.push(...turns);
   }
 
-  doubt(): void {}
+  markSuspected(): void {}
 
   keepUnsent(_answers: readonly UnsentAnswer[]): void {}
 
@@ -87,7 +87,7 @@ export class DryRunContext implements TurnContext {
     return '';
   }
 
-  used(use: ToolUse, told: string): void {
+  recordToolUse(use: ToolUse, told: string): void {
     this.toolUses.push({ ...use, told });
   }
 }

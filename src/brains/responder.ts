@@ -1,6 +1,6 @@
 /** A brain that asks its models once, and its apologies and reports when they fail. */
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
-import type { Decision, Sorry } from '../domain/decision.ts';
+import type { Decision, ApologyFacts } from '../domain/decision.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Budget } from '../domain/spend.ts';
 import { selectByVision, linesOfTurn, type VisionModels } from './turn-lines.ts';
@@ -174,7 +174,7 @@ const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
 ]);
 
 /** If at least one model may soon answer again, the apology asks for patience. */
-export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): Sorry {
+export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): ApologyFacts {
   const failures = calls.flatMap(({ outcome }) =>
     outcome?.kind === 'failed' ? [outcome.failure] : [],
   );
@@ -236,7 +236,7 @@ function reportUnanswered(
   const step = { kind: 'left_out', models: [model], notes: 0 } as const;
   turnContext.addStep({ ...step, why: 'unanswered', turns: unanswered.length });
   const isChance = refusal !== null && failure(refusal).retryable && newest.doubted === undefined;
-  if (isChance) return turnContext.doubt([newest]);
+  if (isChance) return turnContext.markSuspected([newest]);
   turnContext.leaveOut([newest]);
   turnContext.addStep({ ...step, why: 'refused', turns: 1 });
 }

@@ -17,7 +17,7 @@ import type { Decision } from '../domain/decision.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { unlessStopped } from '../lib/stop.ts';
-import type { Sees } from './models/model.ts';
+import type { Vision } from './models/model.ts';
 import type { Candidate } from './model-call.ts';
 
 /** Changes the text of a line. `row`: the turn of the line; null: the newest line. */
@@ -154,7 +154,7 @@ type AskAboutVision = (
   members: readonly Candidate[],
   sensitivity: Sensitivity,
   turnContext: Pick<TurnContext, 'deadlineAt' | 'stop'>,
-) => Promise<readonly Sees[]>;
+) => Promise<readonly Vision[]>;
 
 const askAllAboutVision: AskAboutVision = (members, sensitivity, { deadlineAt }) =>
   Promise.all(members.map(({ model }) => model.sees(sensitivity, deadlineAt)));
@@ -168,7 +168,7 @@ const askInOrderAboutVision: AskAboutVision = async (
   sensitivity,
   { deadlineAt, stop },
 ) => {
-  const answers: Sees[] = [];
+  const answers: Vision[] = [];
   for (const { model } of members) {
     if (stop.stopped || answers.includes(true)) break;
     answers.push(await model.sees(sensitivity, deadlineAt));

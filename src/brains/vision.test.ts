@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Attachment } from '../domain/attachment.ts';
-import type { Sees } from './models/model.ts';
+import type { Vision } from './models/model.ts';
 import { ScriptedModel } from '../../test/fake/scripted-model.ts';
 import { think, type Asking } from '../../test/fake/thinking.ts';
 
 const picture = { type: 'image/jpeg', bytes: Uint8Array.from([7]) } as const;
 const attachments: readonly Attachment[] = [{ kind: 'picture', name: 'photo', picture }];
 
-function modelOf(name: string, seesPictures: Sees, locality: 'local' | 'cloud' = 'local') {
+function modelOf(name: string, seesPictures: Vision, locality: 'local' | 'cloud' = 'local') {
   const model = new ScriptedModel(name, locality);
   model.seesPictures = seesPictures;
   return model;

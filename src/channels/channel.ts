@@ -40,13 +40,13 @@ export interface Channel {
    */
   plain?(part: ReplyPart): string;
   /** Shows that svc is working on an answer, until the signal aborts. Never throws. */
-  working?(address: Address, signal: AbortSignal): void;
+  showWorking?(address: Address, signal: AbortSignal): void;
   /**
    * Begins to show a reply as one growing message while the brain still writes it. Absent: the
    * channel cannot do so, or the configuration turns it off. Never throws; a failed preview does
    * not affect the reply.
    */
-  preview?(shown: Previewed): Preview;
+  preview?(shown: PreviewRequest): Preview;
   /**
    * The `replaces` value that finds the beginning of a reply, even if nobody saw whether the
    * platform made it. Null or absent: there is no such value. Pure.
@@ -56,9 +56,9 @@ export interface Channel {
    * Reads an attachment of one of its own messages, with its own token.
    * @param file the `file` field of `Media`
    */
-  fetch?(file: string, bytesMax: number, stop: Stop): Promise<Fetched>;
+  fetch?(file: string, bytesMax: number, stop: Stop): Promise<FetchResult>;
   /** Sets the commands that the platform shows to people, if it shows any. Never throws. */
-  offer?(offered: OfferedCommands): void;
+  publishCommands?(offered: OfferedCommands): void;
   /**
    * Whether its wire format has a field for a session that began by itself. Without one, the
    * reply's text begins with a line that reports the new session.
@@ -95,7 +95,7 @@ export interface Channel {
 }
 
 /** `replaces`: the message that a former process showed for this reply, or the value of `begun`. */
-export type Previewed = {
+export type PreviewRequest = {
   readonly address: Address;
   readonly question: MessageId;
   readonly replaces: string | null;
@@ -123,7 +123,7 @@ export type OfferedCommands = {
 };
 
 /** The result of reading an attachment. */
-export type Fetched =
+export type FetchResult =
   | { readonly kind: 'fetched'; readonly bytes: Uint8Array }
   | { readonly kind: 'too_large' }
   | { readonly kind: 'failed'; readonly failure: Failure };
@@ -173,7 +173,7 @@ export interface Receive {
   /**
    * @param cursor the channel's position on its platform; it moves in the same commit or not at all
    */
-  (batch: readonly Inbound[], cursor?: Cursor): Promise<Handled>;
+  (batch: readonly Inbound[], cursor?: Cursor): Promise<ReceiveResult>;
   /** How many messages there is room for now. It is a hint, which saves reading a body in vain. */
   room(): number;
   /** Resolves when there is room again, or when the signal aborts. */
@@ -188,7 +188,7 @@ export type Cursor = { readonly name: string; readonly value: string };
 /**
  * A receipt for each message of the batch. Null: the gate turned the message away, so it is done.
  */
-export type Handled =
+export type ReceiveResult =
   | { readonly kind: 'accepted'; readonly receipts: readonly (Receipt | null)[] }
   | Refused;
 
@@ -238,14 +238,14 @@ export interface Messenger extends Channel {
    * @param deleting deletes the webhook if there is one; messages that wait for the bot stay. The
    *   result `set` then means that the deletion failed
    */
-  webhook?(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen>;
+  webhook?(signal: AbortSignal, deleting: boolean): Promise<WebhookProbe>;
 }
 
 /**
  * `host`: the host of the webhook's URL alone, since the rest may hold a secret. `unknown`: the
  * platform did not answer.
  */
-export type WebhookSeen =
+export type WebhookProbe =
   | { readonly kind: 'none' | 'unknown' }
   | { readonly kind: 'set' | 'deleted'; readonly host: string };
 

@@ -100,10 +100,10 @@ type Partner =
 
 async function practicePartner(): Promise<Partner> {
   const { createPracticeModel } = await import('../app/practice-model.ts');
-  const { closeServer, listenNear } = await import('../lib/loopback-port.ts');
+  const { closeServer, listenOnLoopback } = await import('../lib/loopback-port.ts');
   const { demoConfig } = await import('./demo/demo.ts');
   const server = createPracticeModel();
-  const modelPort = await listenNear(server, 0);
+  const modelPort = await listenOnLoopback(server, 0);
   const ports = { webhookPort: 8090, receiverPort: 8091, adminPort: 2112, modelPort };
   const { config } = demoConfig({ ...ports, modelId: practiceModelName, storagePath: null });
   return {

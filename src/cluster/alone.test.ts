@@ -12,7 +12,7 @@ test('who is alone has a post at once, and no share of a bound to give away', ()
   const peers = createAlone();
   const { signal } = new AbortController();
   let given: AbortSignal | null = null;
-  void peers.hold(
+  void peers.withLease(
     'a',
     async (stop) => {
       given = stop;

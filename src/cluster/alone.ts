@@ -11,12 +11,12 @@ export function createAlone(): Peers {
   return {
     id: 0,
     instances: () => [],
-    async hold(_lease, run, until) {
+    async withLease(_lease, run, until) {
       if (!until.aborted) await run(until);
     },
     holds: () => true,
-    tell: (kind, body) => listeners.notify(kind, body),
-    on: (kind, listener) => listeners.on(kind, listener),
+    broadcast: (kind, body) => listeners.notify(kind, body),
+    onBroadcast: (kind, listener) => listeners.on(kind, listener),
     share: () => 1,
     onChange: () => () => {},
   };

@@ -22,7 +22,11 @@ export interface Peers {
    * @returns resolves or rejects as `run` ended; resolves when `until` aborted before it had the
    *   lease
    */
-  hold(lease: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
+  withLease(
+    lease: string,
+    run: (stop: AbortSignal) => Promise<void>,
+    until: AbortSignal,
+  ): Promise<void>;
   /** Whether this instance has that lease now. */
   holds(lease: string): boolean;
   /**
@@ -34,7 +38,7 @@ export interface Peers {
    * meaning needs a new kind. An instance broadcasts that kind only once all live instances can
    * know it.
    */
-  tell(kind: string, body: string): Promise<void>;
+  broadcast(kind: string, body: string): Promise<void>;
   /**
    * Calls `listener` with each broadcast of that kind from now on.
    * @param listener may take its time, and must not fail. It reads the body as untrusted input and
@@ -42,7 +46,7 @@ export interface Peers {
    *   sender that waits for it would wait for ever
    * @returns ends the subscription
    */
-  on(kind: string, listener: (body: string) => void | Promise<void>): () => void;
+  onBroadcast(kind: string, listener: (body: string) => void | Promise<void>): () => void;
   /** How many instances share a limit now: a whole number, at least 1. */
   share(): number;
   /** Calls `listener` after each heartbeat that changed `instances` or `share`. @returns ends it */

@@ -13,9 +13,9 @@ export interface SharedView extends AsyncDisposable {
    * @param report JSON
    */
   publish(instance: number, report: string): Promise<void>;
-  look(): Promise<Looked>;
+  readReports(): Promise<SharedSnapshot>;
   /** Publishes a batch of live events. */
-  tell(liveEventBatch: LiveEventBatch): Promise<void>;
+  publishEvents(liveEventBatch: LiveEventBatch): Promise<void>;
   /** The number of the newest batch of each instance that published one lately. */
   newest(): Promise<ReadonlyMap<number, number>>;
   /**
@@ -23,12 +23,12 @@ export interface SharedView extends AsyncDisposable {
    * @param after the instances to read, each with the number of the last batch that the caller
    *   knows
    */
-  hear(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]>;
+  readBatches(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]>;
   /** Deletes the data of dead instances, and batches older than half a minute. */
   sweep(): Promise<void>;
 }
 
-export type Looked = {
+export type SharedSnapshot = {
   readonly reports: readonly InstanceReport[];
   /** Unsettled rows of all instances, by channel. Where there are very many, a lower bound. */
   readonly rows: readonly RowsOfChannel[];

@@ -15,7 +15,7 @@ type Brains = Pick<Config, 'brains'>;
  * @param folder the folder of the configuration, absolute
  * @returns paths in the configuration: `brains[0].agent.skills_dir`
  */
-export async function fieldsByHand(
+export async function fileOnlyFields(
   next: Brains,
   used: Brains,
   folder: string,

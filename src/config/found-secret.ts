@@ -7,7 +7,7 @@
 export const secretSources = ['environment', 'file', 'credential', 'keychain'] as const;
 export type SecretSource = (typeof secretSources)[number];
 
-export type FoundSecret =
+export type SecretLookupResult =
   | {
       readonly kind: 'value';
       /** Unchanged, with all white space. It is never white space alone. */
@@ -38,4 +38,4 @@ export type SecretPlace = {
 };
 
 /** By the name of the variable. */
-export type FoundSecrets = ReadonlyMap<string, FoundSecret>;
+export type SecretLookupResults = ReadonlyMap<string, SecretLookupResult>;

@@ -46,7 +46,7 @@ export function isByFlag(path: string, { channels, observability }: Config): boo
 }
 
 /** @returns a sentence for each changed address that a flag replaces */
-export function unheededChanges(before: Config, after: Config): readonly string[] {
+export function overriddenChanges(before: Config, after: Config): readonly string[] {
   const oldAddresses = new Map(addressesOf(before));
   return addressesOf(after).flatMap(([field, { text, byFlag }]) => {
     const oldText = oldAddresses.get(field)?.byFlag?.inPlaceOf;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config, EnvName } from './config.ts';
-import type { FoundSecret, FoundSecrets } from './found-secret.ts';
+import type { SecretLookupResult, SecretLookupResults } from './found-secret.ts';
 import { howToSet, problemsOf, resolveSecrets, describeMissing } from './secrets.ts';
 import { validateText } from './validate.ts';
 
@@ -10,9 +10,9 @@ const long = 'x'.repeat(16);
 const names = ['HOOK', 'OUT', 'BOT', 'KEY', 'DATABASE', 'ADMIN'];
 
 /** The results of a look-up in nothing but an environment. */
-function inEnv(env: Record<string, string>, more: readonly string[] = []): FoundSecrets {
+function inEnv(env: Record<string, string>, more: readonly string[] = []): SecretLookupResults {
   return new Map(
-    [...names, ...more].map((name): [string, FoundSecret] => {
+    [...names, ...more].map((name): [string, SecretLookupResult] => {
       const value = env[name] ?? '';
       if (value.trim() !== '') {
         return [name, { kind: 'value', value, source: 'environment', unused: [] }];
@@ -185,7 +185,7 @@ test('a value of more than one line is an error; of the administrator’s token 
 });
 
 test('a place that cannot be read is an error, but of the administrator’s token a warning', () => {
-  const unreadable = (name: string): [string, FoundSecret] => {
+  const unreadable = (name: string): [string, SecretLookupResult] => {
     const message = `${name}_FILE names a folder`;
     return [name, { kind: 'unreadable', source: 'file', message, remedy: 'Mend it.' }];
   };

@@ -6,15 +6,15 @@ import type { ChannelKind, OwnSecret } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';
 import { faultOfDatabaseUrl } from './storage-place.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
-import type { FoundSecret, FoundSecrets, SecretSource } from './found-secret.ts';
+import type { SecretLookupResult, SecretLookupResults, SecretSource } from './found-secret.ts';
 import { problemWithoutPlace } from './problems.ts';
 import type { SecretFault } from './secret-value.ts';
 
 export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
 /** `found` says why there is no value. */
 export type MissingSecret = NamedSecret & { readonly found: Unfound };
-type Unfound = Exclude<FoundSecret, { readonly kind: 'value' }>;
-type Missing = Extract<FoundSecret, { readonly kind: 'missing' }>;
+type Unfound = Exclude<SecretLookupResult, { readonly kind: 'value' }>;
+type Missing = Extract<SecretLookupResult, { readonly kind: 'missing' }>;
 
 export type ResolvedSecrets = {
   readonly secrets: Secrets;
@@ -51,7 +51,7 @@ const controlCharacterFault: SecretFault = {
  */
 export function resolveSecrets(
   config: Config,
-  found: FoundSecrets,
+  found: SecretLookupResults,
   tokenWanted = true,
 ): ResolvedSecrets {
   const secrets = new Map<EnvName, string>();
@@ -148,7 +148,7 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
 }
 
 /** The end of a sentence that begins with the name of a secret. */
-export function describeFoundIn(source: SecretSource, name: string): string {
+export function describeSource(source: SecretSource, name: string): string {
   switch (source) {
     case 'environment':
       return 'is set in the environment';

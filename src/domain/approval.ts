@@ -83,7 +83,7 @@ export type ApprovalRow = Omit<
 export type WantedCall = Pick<Approval, 'tool' | 'arguments' | 'hash'>;
 
 /** A person's approval of the call with this hash, with the role of the person. */
-export type Yes = { readonly hash: string; readonly by: 'operator' | 'approver' };
+export type GivenApproval = { readonly hash: string; readonly by: 'operator' | 'approver' };
 
 /** The text form of a person, in `agent.approvers` and in `Approval.decidedBy`. */
 export function personOn(channel: ChannelKey, id: string): string {
@@ -91,10 +91,10 @@ export function personOn(channel: ChannelKey, id: string): string {
 }
 
 /** Takes the place of the id of a decider who was forgotten. */
-export const forgottenPerson: Yes['by'] = 'approver';
+export const forgottenPerson: GivenApproval['by'] = 'approver';
 
 /** The role of the person who decided; null: nobody decided. */
-export function roleOf(decidedBy: Approval['decidedBy']): Yes['by'] | null {
+export function roleOf(decidedBy: Approval['decidedBy']): GivenApproval['by'] | null {
   if (decidedBy === null) return null;
   return decidedBy === 'operator' ? 'operator' : 'approver';
 }

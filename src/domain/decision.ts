@@ -21,7 +21,7 @@ export type Apology = (typeof apologies)[number];
  * The facts of an apology. `opensAt`: when the budget has room again, in milliseconds since 1970;
  * null: this turn alone is too large.
  */
-export type Sorry =
+export type ApologyFacts =
   | { readonly apology: Exclude<Apology, 'over_budget'> }
   | { readonly apology: 'over_budget'; readonly opensAt: number | null };
 
@@ -33,4 +33,4 @@ export type Decision =
       readonly model: ModelName;
       readonly why: string;
     }
-  | ({ readonly kind: 'apology'; readonly why: string } & Sorry);
+  | ({ readonly kind: 'apology'; readonly why: string } & ApologyFacts);

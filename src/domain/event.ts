@@ -1,5 +1,5 @@
 /** The events of the service: one interface that every room reports to. */
-import type { ApprovalId, Verdict, Yes } from './approval.ts';
+import type { ApprovalId, Verdict, GivenApproval } from './approval.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
@@ -18,7 +18,7 @@ export type ChannelState = 'starting' | 'up' | 'degraded' | 'failed' | 'stopped'
 export type BearerFault = 'missing' | 'wrong';
 
 /** The result of a probe. `reached`: the provider answers, but does not list its models. */
-export type Found = 'there' | 'reached' | FailureKind;
+export type ModelProbeResult = 'there' | 'reached' | FailureKind;
 
 /**
  * The one hub for events. Each room reports by calling one method here. The log line, the metric
@@ -84,7 +84,7 @@ export interface Events {
     brain: string;
     tool: string;
     verdict: Verdict;
-    by: Yes['by'] | null;
+    by: GivenApproval['by'] | null;
   }): void;
   /** The number of calls that wait for an approval now. */
   approvalsWait(count: number): void;
@@ -122,7 +122,7 @@ export interface Events {
    * A probe without any content: whether the model is there. A probe is no call, and no metric
    * counts it as one.
    */
-  modelLooked(e: { model: ModelName; provider: string; found: Found }): void;
+  modelLooked(e: { model: ModelName; provider: string; found: ModelProbeResult }): void;
   /** `message`: the id of the message that the reply answers. */
   replyDelivered(e: {
     channel: ChannelKey;

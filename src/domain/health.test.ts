@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runs } from '../../test/support/runs.ts';
-import {
-  emptyWindow,
-  nextStanding,
-  standingOfAll,
-  type Evidence,
-  type Standing,
-} from './health.ts';
+import { emptyWindow, nextHealth, healthOfAll, type Evidence, type HealthLevel } from './health.ts';
 
 /** Evidence for a state that has lasted long, so that only the results keep it there. */
 const seen = (evidence: Partial<Evidence>): Evidence => ({
@@ -25,7 +19,7 @@ const both = (good: number, bad: number) => ({
   fiveMinutes: span(good, bad),
 });
 
-const table: readonly (readonly [string, Standing, Partial<Evidence>, Standing])[] = [
+const table: readonly (readonly [string, HealthLevel, Partial<Evidence>, HealthLevel])[] = [
   ['the first that goes well', 'unknown', { ...both(1, 0), run: 1 }, 'up'],
   ['the first that fails', 'unknown', both(0, 1), 'degraded'],
   ['two of two that fail', 'degraded', { ...both(0, 2), run: -2 }, 'failing'],
@@ -100,16 +94,16 @@ const table: readonly (readonly [string, Standing, Partial<Evidence>, Standing])
 
 for (const [name, was, evidence, then] of table) {
   test(`${was}: ${name}: ${then}`, () => {
-    assert.equal(nextStanding(was, seen(evidence)), then);
+    assert.equal(nextHealth(was, seen(evidence)), then);
   });
 }
 
 test('a whole fails where all that is known of it does, and what is unknown shows nothing', () => {
-  assert.equal(standingOfAll([]), 'unknown');
-  assert.equal(standingOfAll(['unknown', 'up']), 'up');
-  assert.equal(standingOfAll(['failing', 'unknown', 'failing']), 'failing');
-  assert.equal(standingOfAll(['failing', 'up']), 'degraded');
-  assert.equal(standingOfAll(['degraded']), 'degraded');
+  assert.equal(healthOfAll([]), 'unknown');
+  assert.equal(healthOfAll(['unknown', 'up']), 'up');
+  assert.equal(healthOfAll(['failing', 'unknown', 'failing']), 'failing');
+  assert.equal(healthOfAll(['failing', 'up']), 'degraded');
+  assert.equal(healthOfAll(['degraded']), 'degraded');
 });
 
 /** Ends one call after the other, and returns the times when the health changed. */
@@ -117,10 +111,10 @@ function changesOf(
   calls: readonly { readonly isGood: boolean; readonly at: number }[],
   isSure = false,
 ) {
-  let standing: Standing = 'unknown';
+  let standing: HealthLevel = 'unknown';
   let [run, runAt, changedAt] = [0, 0, 0];
   const changes: number[] = [];
-  const path: Standing[] = [];
+  const path: HealthLevel[] = [];
   for (const [index, { isGood, at }] of calls.entries()) {
     const within = (ms: number) => {
       let [good, bad] = [0, 0];
@@ -132,7 +126,7 @@ function changesOf(
     };
     if (run > 0 !== isGood || run === 0) [run, runAt] = [0, at];
     run += isGood ? 1 : -1;
-    const then = nextStanding(standing, {
+    const then = nextHealth(standing, {
       minute: within(60_000),
       fiveMinutes: within(300_000),
       run,

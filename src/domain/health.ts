@@ -16,7 +16,7 @@ import { plural } from './plural.ts';
  * - `unknown`: there is no result yet.
  */
 export const standings = ['unknown', 'up', 'degraded', 'failing'] as const;
-export type Standing = (typeof standings)[number];
+export type HealthLevel = (typeof standings)[number];
 
 /** The results within some time: successes and failures. */
 export type Span = { readonly good: number; readonly bad: number };
@@ -52,7 +52,7 @@ const holdMs = 15_000;
 const enough = 10;
 
 /** The next health state. */
-export function nextStanding(was: Standing, seen: Evidence): Standing {
+export function nextHealth(was: HealthLevel, seen: Evidence): HealthLevel {
   if (isDown(seen)) return 'failing';
   const isHeld = seen.heldMs < holdMs;
   switch (was) {
@@ -104,7 +104,7 @@ const isBack = ({ minute, run }: Evidence): boolean =>
   run > 0 && (run >= 5 || shareOf(minute) <= 0.75);
 
 /** The state of a whole from the states of its parts. Unknown parts do not count. */
-export function standingOfAll(parts: readonly Standing[]): Standing {
+export function healthOfAll(parts: readonly HealthLevel[]): HealthLevel {
   const known = parts.filter((part) => part !== 'unknown');
   if (known.length === 0) return 'unknown';
   if (known.every((part) => part === 'failing')) return 'failing';
@@ -125,7 +125,7 @@ function addSpans(one: Span, other: Span): Span {
 // Health in words: the same on the pages and at a terminal.
 
 /** The state of a model or a provider, in a few words. */
-export const standingWords: Readonly<Record<Standing, string>> = {
+export const healthSentences: Readonly<Record<HealthLevel, string>> = {
   up: 'up',
   degraded: 'fails at some calls',
   failing: 'failing',

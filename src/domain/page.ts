@@ -10,7 +10,7 @@ export const pageRowsUsual = 100;
  * beginning. A place that no page returned has no rows after it. Pages with long texts hold fewer
  * rows.
  */
-export type PageAsked = { readonly after: string | null; readonly limit: number };
+export type PageRequest = { readonly after: string | null; readonly limit: number };
 export type Page<T> = { readonly rows: readonly T[]; readonly next: string | null };
 
 /**

@@ -137,6 +137,6 @@ export type WhichDeferred =
   | { readonly kind: 'all'; readonly filter: DeferredFilter; readonly before: number };
 
 /** The result of such a request. `more`: there are other replies like these. */
-export type TriedNow =
+export type RetriedNow =
   | { readonly kind: 'moved'; readonly moved: number; readonly more: boolean }
   | { readonly kind: 'storage_failed' };

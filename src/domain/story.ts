@@ -9,7 +9,7 @@ import type { ToolUseText } from './tool-use.ts';
 import type { Trace } from './trace.ts';
 
 /** One conversation, or all conversations of one sender on a channel. */
-export type Whose = { readonly channel: ChannelKey } & (
+export type MessageOwner = { readonly channel: ChannelKey } & (
   | { readonly kind: 'conversation'; readonly conversation: ConversationId }
   | { readonly kind: 'sender'; readonly sender: string }
 );

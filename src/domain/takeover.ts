@@ -4,15 +4,15 @@ import type { MessageId } from './ids.ts';
 import type { ConversationKey } from './story.ts';
 
 /** A takeover ends after this time without a use. */
-export const holdMs = hourMs;
+export const takeoverMs = hourMs;
 /** The most conversations that operators can take over at once. */
-export const holdsMax = 1_000;
+export const takeoversMax = 1_000;
 /** The most waiting messages of a conversation that svc lists, and that one answer settles. */
 export const waitingMax = 100;
 
 /** A takeover of a conversation. Times are milliseconds since 1970. */
-export type Hold = { readonly since: number; readonly untilAt: number };
-export type HeldConversation = ConversationKey & Hold;
+export type TakeoverTimes = { readonly since: number; readonly untilAt: number };
+export type TakenOverConversation = ConversationKey & TakeoverTimes;
 
 /**
  * The result of an operator's answer.
@@ -25,6 +25,6 @@ export type OperatorAnswer =
   | {
       readonly kind: 'answered';
       readonly messages: readonly MessageId[];
-      readonly hold: Hold | null;
+      readonly hold: TakeoverTimes | null;
     }
   | { readonly kind: 'not_held' | 'nothing_to_answer' | 'answered_already' | 'storage_failed' };

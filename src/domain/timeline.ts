@@ -12,7 +12,7 @@ import {
   describeApproval,
   describeLeftOut,
   describeSession,
-  describeShield,
+  describePrivacyFilter,
   describeSight,
 } from './trace.ts';
 import { describeReuse, describeSpentIn, type Trace, type TraceStep } from './trace.ts';
@@ -135,7 +135,7 @@ function reportStep(step: TraceStep, trace: Trace, timeline: TimelineBuilder): v
       atClaim(describeSession(step), 'session');
       return;
     case 'shield':
-      atClaim(describeShield(step), 'shield');
+      atClaim(describePrivacyFilter(step), 'shield');
       return;
     case 'sight':
       atClaim(describeSight(step), 'shield');

@@ -167,7 +167,7 @@ export type McpServerState = (typeof mcpServerStates)[number];
 export const mcpToolStates = ['announced', 'waiting', 'missing', 'not_pinned', 'changed'] as const;
 export type McpToolState = (typeof mcpToolStates)[number];
 
-export type McpStanding = {
+export type McpHealth = {
   readonly brain: string;
   readonly server: string;
   readonly kind: 'command' | 'url';

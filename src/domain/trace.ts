@@ -1,5 +1,5 @@
 /** The trace of a turn: the steps that led to its reply, and their words for people. */
-import type { Verdict, Yes } from './approval.ts';
+import type { Verdict, GivenApproval } from './approval.ts';
 import type { CutReason } from './conversation.ts';
 import { apologies } from './decision.ts';
 import type { MessageId, ModelName } from './ids.ts';
@@ -105,7 +105,7 @@ export type TraceStep =
       readonly kind: 'approval';
       readonly tool: string;
       readonly verdict: Verdict;
-      readonly by: Yes['by'] | null;
+      readonly by: GivenApproval['by'] | null;
     }
   | {
       readonly kind: 'policy';
@@ -136,7 +136,10 @@ export function describeSession({
 }
 
 /** The models that the privacy filter dropped, in words. */
-export function describeShield({ dropped, kept }: Extract<TraceStep, { kind: 'shield' }>): string {
+export function describePrivacyFilter({
+  dropped,
+  kept,
+}: Extract<TraceStep, { kind: 'shield' }>): string {
   const who = dropped.length === 0 ? 'nothing' : dropped.map(formatModelName).join(', ');
   return `shield dropped ${who}; ${kept} may be asked`;
 }

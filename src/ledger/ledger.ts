@@ -50,7 +50,7 @@ import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope, NotesOf, NoteText } from '../domain/note.ts';
-import type { Page, PageAsked } from '../domain/page.ts';
+import type { Page, PageRequest } from '../domain/page.ts';
 import type { Deferral, Reply } from '../domain/reply.ts';
 import type {
   ConversationKey,
@@ -63,7 +63,7 @@ import type {
   StoryText,
   TurnText,
   UnsentAnswer,
-  Whose,
+  MessageOwner,
   MessageOrigin,
 } from '../domain/story.ts';
 import type {
@@ -84,7 +84,7 @@ import type { Attachment, Picture } from '../domain/attachment.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type {
   DeferredGroup,
-  TriedNow,
+  RetriedNow,
   WhichDeferred,
   ConversationCount,
   DeliveryFilter,
@@ -92,9 +92,9 @@ import type {
   MessageFilter,
   MessageRow,
 } from '../domain/records.ts';
-import type { FigureRow, FiguresAsked, KeptFigures } from '../telemetry/figures/figures.ts';
+import type { FigureRow, FiguresRequest, KeptFigures } from '../telemetry/figures/figures.ts';
 import type { Charged, SpendBy, SpendLimit, SpendRow, Tokens, Used } from '../domain/spend.ts';
-import type { OperatorAnswer, HeldConversation, Hold } from '../domain/takeover.ts';
+import type { OperatorAnswer, TakenOverConversation, TakeoverTimes } from '../domain/takeover.ts';
 import type { AuditRow } from '../domain/audit.ts';
 
 export interface Ledger extends AuditTrail {
@@ -136,7 +136,7 @@ export interface Ledger extends AuditTrail {
    */
   release(claim: Claim, at?: number): Promise<void>;
   /** Makes a dead letter. The `effects` of a message may hold the apology to its sender. */
-  bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
+  deadLetter(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
   /** The position of a cursor once everything accepted so far is written. A move may expect it. */
   cursor(channel: ChannelKey, name: string): Promise<string | null>;
   /**
@@ -155,7 +155,7 @@ export interface Ledger extends AuditTrail {
   readonly previews: Previews;
   readonly attachments: KeptAttachments;
   readonly deferred: DeferredReplies;
-  readonly byHand: Takeovers;
+  readonly takeovers: Takeovers;
   /**
    * Sets the served channels. Rows of other channels are unroutable: they wait, are counted, and
    * become dead letters after seven days.
@@ -177,7 +177,7 @@ export interface Ledger extends AuditTrail {
    * texts are gone. Messages that arrive after the call stay.
    * @returns how many messages, replies and turns it deleted
    */
-  forget(whose: Whose): Promise<number>;
+  forget(whose: MessageOwner): Promise<number>;
   /** Deletes the notes of that scope in the same way. @returns how many it deleted */
   clearNotes(of: NotesOf): Promise<number>;
   /**
@@ -330,13 +330,13 @@ export interface LedgerReader
   /** What was said and answered; null without storage, and after it was deleted. */
   storyText(messageId: string): Promise<StoryText | null>;
   /** Newest first. */
-  deadLetters(page: PageAsked): Promise<Page<DeadLetter>>;
+  deadLetters(page: PageRequest): Promise<Page<DeadLetter>>;
   /** How many dead letters there are of each reason, most frequent first. */
   deadLetterReasons(): Promise<readonly DeadLetterReason[]>;
   /** A dead letter with its text, if that is kept. */
   deadLetter(id: string): Promise<DeadLetterText | null>;
   /** In the order of their keys. Empty without storage. */
-  conversations(page: PageAsked): Promise<Page<ConversationRow>>;
+  conversations(page: PageRequest): Promise<Page<ConversationRow>>;
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** Finds a conversation by the `id` of its row; null: no such conversation is kept. */
   conversationById(id: string): Promise<ConversationKey | null>;
@@ -348,11 +348,11 @@ export interface LedgerReader
    */
   privateConversations(type: string): Promise<number>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
-  turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
+  turns(whose: MessageOwner, page: PageRequest): Promise<Page<TurnText>>;
   /** Oldest first. */
   notes(of: NotesOf): Promise<readonly NoteText[]>;
   /** The audit of tools, newest first; without storage the last thousand uses. */
-  toolUses(page: PageAsked): Promise<Page<ToolUseRow>>;
+  toolUses(page: PageRequest): Promise<Page<ToolUseRow>>;
   toolUse(key: string): Promise<ToolUseText | null>;
 }
 
@@ -443,7 +443,7 @@ export interface Approvals {
 /** Part of the reader. Settled approvals are kept as long as other texts. */
 export interface ApprovalsReader {
   /** Newest first. @param state null: any state */
-  approvals(state: ApprovalState | null, page: PageAsked): Promise<Page<ApprovalRow>>;
+  approvals(state: ApprovalState | null, page: PageRequest): Promise<Page<ApprovalRow>>;
   /** An approval with its arguments; null: not kept. */
   approval(id: string): Promise<ApprovalText | null>;
 }
@@ -507,7 +507,7 @@ export interface DeferredReplies {
    * reply that is being tried or can be taken is left as it is.
    * @param most moves at most this many; fewer if many replies are ready already
    */
-  tryNow(which: WhichDeferred, most: number): Promise<TriedNow>;
+  tryNow(which: WhichDeferred, most: number): Promise<RetriedNow>;
 }
 
 // Figures over time (`src/telemetry/figures/`): a part of the ledger, and of its reader.
@@ -524,7 +524,7 @@ export interface StoredFigures {
 
 export interface FiguresReader {
   /** All of it is of one moment. */
-  figures(asked: FiguresAsked): Promise<KeptFigures>;
+  figures(asked: FiguresRequest): Promise<KeptFigures>;
 }
 
 /** Previews: messages that show a reply while it is being written. */
@@ -602,7 +602,7 @@ export type TakeoverMessage = Pick<InClaim, 'message' | 'memory' | 'attempt' | '
 
 export interface Takeovers {
   /** Begins or renews a takeover. Resolves when no turn of the conversation runs any more. */
-  hold(where: ConversationKey): Promise<Hold | 'too_many' | 'storage_failed'>;
+  hold(where: ConversationKey): Promise<TakeoverTimes | 'too_many' | 'storage_failed'>;
   /**
    * Ends the waiting messages up to the named one in one commit; null: only the oldest.
    * @param effectsOf the effects of each message, called in order; the named one is the last
@@ -614,9 +614,9 @@ export interface Takeovers {
   ): Promise<OperatorAnswer>;
   giveBack(where: ConversationKey): Promise<'done' | 'not_held' | 'storage_failed'>;
   /** The takeover of a conversation; null: there is none. */
-  of(where: ConversationKey): Hold | null;
+  of(where: ConversationKey): TakeoverTimes | null;
   /** All takeovers, the oldest first. */
-  held(): readonly HeldConversation[];
+  held(): readonly TakenOverConversation[];
   /** The waiting messages, the oldest first. Rejects when they cannot be read. */
   waiting(where: ConversationKey): Promise<readonly Message[]>;
 }
@@ -629,18 +629,18 @@ export interface Takeovers {
  */
 export interface RecordsReader {
   /** The newest first, by the time of acceptance. */
-  messages(filter: MessageFilter, page: PageAsked): Promise<Page<MessageRow>>;
+  messages(filter: MessageFilter, page: PageRequest): Promise<Page<MessageRow>>;
   /**
    * The senders and conversations of messages, as far as they are kept, for the first `originsMax`
    * ids.
    */
   origins(messageIds: readonly string[]): Promise<readonly MessageOrigin[]>;
   /** Replies, the newest first. A replayed reply is as new as its replay. */
-  deliveries(filter: DeliveryFilter, page: PageAsked): Promise<Page<DeliveryRow>>;
+  deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** In the order of their channels. Empty without storage. */
   conversationCounts(): Promise<readonly ConversationCount[]>;
   /** Operator actions, newest first; without storage the last thousand. */
-  audit(page: PageAsked): Promise<Page<AuditRow>>;
+  audit(page: PageRequest): Promise<Page<AuditRow>>;
 }
 
 interface AuditTrail {

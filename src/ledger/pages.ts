@@ -1,5 +1,5 @@
 /** Pages of lists: their length, and the opaque text that asks for the next page. */
-import { pageRowsMax, type Page, type PageAsked } from '../domain/page.ts';
+import { pageRowsMax, type Page, type PageRequest } from '../domain/page.ts';
 import type { DeadLetterReason } from '../domain/story.ts';
 
 /** Characters of text on one page. The row that passes this limit is the last of its page. */
@@ -9,7 +9,7 @@ export const pageCharactersMax = 8 * 1024 * 1024;
 export type PageKey = readonly (number | string)[];
 
 /** The page length: a whole number from 1 to `pageRowsMax`, whatever was asked for. */
-export function limitOf({ limit }: PageAsked): number {
+export function limitOf({ limit }: PageRequest): number {
   return Number.isNaN(limit) ? 1 : Math.min(pageRowsMax, Math.max(1, Math.trunc(limit)));
 }
 
@@ -18,7 +18,7 @@ export function limitOf({ limit }: PageAsked): number {
  * @param beginning the key before every row; it shows the number and types of the values
  * @returns null when no page of this list gave this `after`
  */
-export function keyAfter<P extends PageKey>({ after }: PageAsked, beginning: P): P | null {
+export function keyAfter<P extends PageKey>({ after }: PageRequest, beginning: P): P | null {
   if (after === null) return beginning;
   try {
     const place: unknown = JSON.parse(Buffer.from(after, 'base64url').toString());

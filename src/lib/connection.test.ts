@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { answersOf, exchange, readAll } from '../../test/fake/webhook.ts';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
 import { createListeners, type Handler, type ListenLimits } from './listener.ts';
 
@@ -28,7 +28,7 @@ const handle: Handler = (request, response, peer) => {
 };
 
 async function listen(limits: Partial<ListenLimits> = {}) {
-  const clock = takeoverClock();
+  const clock = handClock();
   const patient = { headersMs: patienceMs, requestMs: patienceMs, ...limits };
   let dropped = 0;
   const deps = { ...clock, dropped: () => void dropped++ };

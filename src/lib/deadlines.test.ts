@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { within } from '../../test/support/waiting.ts';
 import { later, steadyNow } from './clock.ts';
 import { createDeadlines } from './deadlines.ts';
@@ -65,7 +65,7 @@ test('a deadline set by a deadline acts too', async () => {
 });
 
 test('many deadlines set and cancelled leave nothing behind, and the rest still act', async () => {
-  const { deadlines, ...clock } = takeoverClock();
+  const { deadlines, ...clock } = handClock();
   const far = Array.from({ length: 10_000 }, (_, index) =>
     deadlines.after(1_000_000 + index, () => assert.fail('a far one acted')),
   );

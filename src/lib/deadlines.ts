@@ -132,7 +132,7 @@ function pop(heap: Entry[]): Entry {
 }
 
 /** Resolves after this many milliseconds, or when the signal aborts. */
-export function passed(deadlines: Deadlines, ms: number, signal: AbortSignal): Promise<void> {
+export function pauseUntil(deadlines: Deadlines, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const onAbort = (): void => {

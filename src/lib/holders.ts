@@ -75,7 +75,7 @@ function readOrNull<T>(read: () => T): T | null {
 // Whether a process exists, for callers that stored only its id.
 
 /** Whether a process of this user has this id. */
-export function lives(pid: number): boolean {
+export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -88,8 +88,8 @@ export function lives(pid: number): boolean {
  * Whether a process has this id and this word in its command line. So another program that got the
  * id later does not count. If the system does not show command lines: whether the process lives.
  */
-export function livesWith(word: string, pid: number): boolean {
-  if (!lives(pid) || process.platform !== 'linux') return lives(pid);
+export function isProcessAliveWith(word: string, pid: number): boolean {
+  if (!isProcessAlive(pid) || process.platform !== 'linux') return isProcessAlive(pid);
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word);
   } catch {

@@ -11,7 +11,7 @@ import { closedPort } from '../../test/fake/closed-port.ts';
 import { floods, noFloods } from '../../test/fake/floods.ts';
 import { ownHost } from '../../test/fake/own-host.ts';
 import { startWeb } from '../../test/fake/web.ts';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
 import { createHttpClient } from './http-client.ts';
 import type { HttpRequest } from './http-client.ts';
@@ -25,7 +25,7 @@ async function benchOf(plain: boolean, listener: RequestListener) {
   server.listen(0, ownHost);
   await once(server, 'listening');
   const url = new URL(`http://${ownHost}:${(server.address() as AddressInfo).port}/path?q=1`);
-  const clock = takeoverClock();
+  const clock = handClock();
   const { deadlines } = clock;
   const client = createHttpClient(deadlines, { connectMs: patienceMs, plain });
   const { port } = url;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { lives, livesWith } from './holders.ts';
+import { isProcessAlive, isProcessAliveWith } from './holders.ts';
 
 const onLinux = process.platform === 'linux';
 
@@ -14,13 +14,13 @@ test('a process is known by its id, and by a word that it was begun with', async
   try {
     // For a moment after the start, its command line is not readable.
     await once(child.stdout, 'data');
-    assert.ok(lives(pid));
-    assert.ok(livesWith('a-word-of-its-own', pid));
-    assert.equal(livesWith('another-word', pid), !onLinux);
+    assert.ok(isProcessAlive(pid));
+    assert.ok(isProcessAliveWith('a-word-of-its-own', pid));
+    assert.equal(isProcessAliveWith('another-word', pid), !onLinux);
   } finally {
     child.kill('SIGKILL');
     await ended;
   }
-  assert.equal(lives(pid), false);
-  assert.equal(livesWith('a-word-of-its-own', pid), false);
+  assert.equal(isProcessAlive(pid), false);
+  assert.equal(isProcessAliveWith('a-word-of-its-own', pid), false);
 });

@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ServerSockets, untilRead } from '../../test/fake/server-sockets.ts';
 import { answersOf, exchange, readAll, type Answer } from '../../test/fake/webhook.ts';
-import { takeoverClock, type TakeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock, type HandClock } from '../../test/support/hand-clock.ts';
 import { freePort } from '../../test/support/program.ts';
 import { patienceMs, within } from '../../test/support/waiting.ts';
 import { unansweredMax } from './connection.ts';
 import { createListeners, listenLimits } from './listener.ts';
-import type { Held, ListenFault, ListenLimits } from './listener.ts';
+import type { ListenerHandle, ListenFault, ListenLimits } from './listener.ts';
 
 const local = { host: '127.0.0.1', port: 0 };
 const say =
@@ -25,15 +25,15 @@ const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
 const get = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 const keep = get.replace('close', 'keep-alive');
 
-function assertHeld(taken: Held | ListenFault): asserts taken is Held {
+function assertHeld(taken: ListenerHandle | ListenFault): asserts taken is ListenerHandle {
   assert.equal(taken.kind, 'held');
 }
 
-type Bound = AsyncDisposable & { held: Held; port: number; clock: TakeoverClock };
+type Bound = AsyncDisposable & { held: ListenerHandle; port: number; clock: HandClock };
 
 /** With a clock that stands still until a test moves it. */
 async function bind(limits: Partial<ListenLimits> = {}): Promise<Bound> {
-  const clock = takeoverClock();
+  const clock = handClock();
   const held = await createListeners(limits, clock).take(local);
   assertHeld(held);
   return { held, port: held.port, clock, [Symbol.asyncDispose]: () => held.release(0) };

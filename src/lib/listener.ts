@@ -42,9 +42,9 @@ export type Handler = (
 
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
-  take(address: ListenPlace): Promise<Held | ListenFault>;
+  take(address: ListenPlace): Promise<ListenerHandle | ListenFault>;
   /** Binds the address for this caller alone. Any later caller finds the address in use. */
-  takeAlone(address: ListenPlace): Promise<Held | ListenFault>;
+  takeAlone(address: ListenPlace): Promise<ListenerHandle | ListenFault>;
   /** The number of open connections on all listeners. */
   readonly connections: number;
   /** The addresses that are bound now, with their real ports. */
@@ -56,7 +56,7 @@ export type ListenPlace = { readonly host: string; readonly port: number };
 /** `address` is a literal; `0.0.0.0` and `::` mean every address of this machine. */
 export type BoundPlace = { readonly address: string; readonly port: number };
 
-export type Held = {
+export type ListenerHandle = {
   readonly kind: 'held';
   /** The real port, useful if the caller asked for port 0. */
   readonly port: number;
@@ -220,7 +220,7 @@ class Listener {
   }
 
   /** @param forget called when nobody may share the listener any more, before the socket closes */
-  async take(forget: () => void): Promise<Held | ListenFault> {
+  async take(forget: () => void): Promise<ListenerHandle | ListenFault> {
     this.#holders++;
     const code = await this.#bound;
     if (code !== null) {
@@ -350,7 +350,7 @@ const remedies: Readonly<Record<string, string>> = {
  * Why svc cannot listen on an address, and what to do about it.
  * @param code the system's error code
  */
-export function describeUnbound(code: string, port: number): string {
+export function describeBindError(code: string, port: number): string {
   if (code === 'EADDRINUSE') {
     const holder = `the program that listens there${describeHolder(holderOfPort(port))}`;
     return `the address is taken: stop ${holder}, or choose another port`;
@@ -394,7 +394,7 @@ export function connectionsWithin(openFiles: number): number {
  * The same client.
  * @param onShortage called whenever it could open no connection for lack of files
  */
-export function watchedForFiles(http: HttpClient, onShortage: () => void): HttpClient {
+export function reportFileShortage(http: HttpClient, onShortage: () => void): HttpClient {
   return {
     async send(request, stop) {
       const result = await http.send(request, stop);

@@ -8,7 +8,7 @@ import { createServer, type AddressInfo, type Server as Sockets } from 'node:net
 const host = '127.0.0.1';
 
 /** @returns the port that the server now listens on */
-export async function listenNear(server: Sockets, wished: number): Promise<number> {
+export async function listenOnLoopback(server: Sockets, wished: number): Promise<number> {
   const port = (await tryListen(server, wished)) ?? (await tryListen(server, 0));
   if (port === null) throw new Error(`no port can be listened on at ${host}`);
   return port;

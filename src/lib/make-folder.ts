@@ -55,7 +55,7 @@ function mayLackParent(folder: string, error: unknown): boolean {
  * Whether the path exists. A broken link and a path that svc cannot look at exist too: reading it
  * then reports the problem.
  */
-export function isInPlace(path: string): boolean {
+export function pathExists(path: string): boolean {
   try {
     lstatSync(path);
     return true;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { RecentCount, RecentPairs } from './sliding-counts.ts';
 
 test('what is older than a minute does not count', () => {
   const recent = new RecentCount();
-  const clock = takeoverClock();
+  const clock = handClock();
   const { steady } = clock;
   for (let i = 0; i < 5; i++) recent.add(clock.in(i * 100));
   clock.pass(30_000);
@@ -24,7 +24,7 @@ test('what is older than a minute does not count', () => {
 });
 
 test('pairs are counted apart, and those of no minute make room for others', () => {
-  const clock = takeoverClock();
+  const clock = handClock();
   const { steady } = clock;
   const pairs = new RecentPairs(2);
   for (const to of ['b', 'c', 'c', 'd']) pairs.add('a', to, steady());

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { runs } from '../../test/support/runs.ts';
 import { SlidingShare } from './sliding-counts.ts';
 
 test('each kind counts for as long as it was asked for, and no longer than five minutes', () => {
   const counts = new SlidingShare();
-  const clock = takeoverClock();
+  const clock = handClock();
   const { steady } = clock;
   counts.add(true, steady());
   for (let n = 0; n < 3; n++) counts.add(false, steady());
@@ -27,7 +27,7 @@ test('each kind counts for as long as it was asked for, and no longer than five 
 test('it counts what a list of all of them counts, to one slot', () => {
   for (let run = 0; run < runs(50); run++) {
     const counts = new SlidingShare();
-    const clock = takeoverClock();
+    const clock = handClock();
     const all: { readonly isGood: boolean; readonly at: number }[] = [];
     for (let n = 0; n < 300; n++) {
       clock.pass(Math.floor(Math.random() * 9_000));

@@ -177,12 +177,12 @@ export function offerCommands(
   channel: ChannelKey,
   route: ActiveRoute,
 ): void {
-  if (route.channel.offer === undefined) return;
+  if (route.channel.publishCommands === undefined) return;
   const nobody = { channel, sender: { id: '', name: null } };
   const understood = commandsOn(deps, route, nobody);
   const approvals = understood.approvals || hasApprover(route.brains, channel);
   const commands = noticesOf({ ...understood, approvals });
-  route.channel.offer({ commands, own: ownDescriptions });
+  route.channel.publishCommands({ commands, own: ownDescriptions });
 }
 
 /** The share of a brain's window that a recalled block may take: turns need the rest. */

@@ -1,7 +1,7 @@
 /** How private an edit is, by what is known about the message that it changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Handled } from '../channels/channel.ts';
+import type { ReceiveResult } from '../channels/channel.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import { EditLabels } from './quoted-message.ts';
@@ -19,7 +19,7 @@ const inboundOf = (more: Partial<Inbound>): Inbound => ({
   ...more,
 });
 const edit = inboundOf({ dedupeKey: 'edit:q1', apart: 'edit', edits: 'q1' });
-const taken = (duplicate = false): Handled => {
+const taken = (duplicate = false): ReceiveResult => {
   const receipt = { id: 'm1' as MessageId, duplicate, keyReused: false, safe: Promise.resolve() };
   return { kind: 'accepted', receipts: [receipt] };
 };
@@ -34,8 +34,8 @@ test('an edit is public where this process took its message in as public', async
 });
 
 test('an edit is private where its message was, or was turned away, or came before', async () => {
-  const away: Handled = { kind: 'accepted', receipts: [null] };
-  const full: Handled = { kind: 'refused', reason: 'full', retryAfterMs: 1 };
+  const away: ReceiveResult = { kind: 'accepted', receipts: [null] };
+  const full: ReceiveResult = { kind: 'refused', reason: 'full', retryAfterMs: 1 };
   for (const [handled, sensitivity] of [
     [taken(), 'private'],
     [taken(true), 'public'],

@@ -6,7 +6,7 @@ import { withSpeaker, unshownQuote, withQuote } from '../domain/surroundings.ts'
 import type { Channel } from '../channels/channel.ts';
 import { isMessengerType } from '../channels/registry.ts';
 import type { Approval } from '../domain/approval.ts';
-import type { Decision, Sorry } from '../domain/decision.ts';
+import type { Decision, ApologyFacts } from '../domain/decision.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
 import type { Choice, Reply } from '../domain/reply.ts';
@@ -203,7 +203,7 @@ function failureChoices(
   { ledger }: Deps,
   { session }: ActiveRoute,
   channel: ChannelKey,
-  sorry: Sorry,
+  sorry: ApologyFacts,
   rememberedTurn: TurnRow | null,
 ): readonly Choice[] | undefined {
   if (!isMessengerType(channelTypeOf(channel))) return undefined;
@@ -223,7 +223,7 @@ function failureChoices(
 }
 
 /** After these apologies the same message would fail again. */
-const pointlessToRepeat: ReadonlySet<Sorry['apology']> = new Set([
+const pointlessToRepeat: ReadonlySet<ApologyFacts['apology']> = new Set([
   'over_budget',
   'unseen',
   'too_long',
@@ -242,7 +242,7 @@ function approvalChoices(
 /** Says what happened to the approved call, also when no model answers. */
 function apologyWithOutcome(
   route: ActiveRoute,
-  sorry: Sorry,
+  sorry: ApologyFacts,
   { turnContext, decidedAt }: Pick<TurnTimeline, 'turnContext' | 'decidedAt'>,
 ): string {
   const sentence = apologySentence(route, sorry, decidedAt);
@@ -254,7 +254,7 @@ function apologyWithOutcome(
  * Where sessions are on, the sentence says how to begin a new one: an earlier message may be the
  * cause.
  */
-function apologySentence({ session }: ActiveRoute, sorry: Sorry, now: number): string {
+function apologySentence({ session }: ActiveRoute, sorry: ApologyFacts, now: number): string {
   const [trigger] = session?.triggers ?? [];
   const wayOut = trigger === undefined ? null : newSessionHint(sorry, trigger);
   return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');

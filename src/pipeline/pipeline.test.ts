@@ -1,7 +1,7 @@
 /** A claim that was lost during its work: nothing is reported that did not happen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
 import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -10,7 +10,7 @@ import { createIdSource, type ChannelKey, type ConversationId } from '../domain/
 import type { ModelName } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
-import type { Whose } from '../domain/story.ts';
+import type { MessageOwner } from '../domain/story.ts';
 import { createMemoryLedger } from '../ledger/memory/memory.ts';
 import { ByteSemaphore } from '../lib/fair-queue.ts';
 import { openAccess, Gate } from './gate.ts';
@@ -22,7 +22,7 @@ import { receive, receiveAtGate, sendReply, takeTurn } from './pipeline.ts';
 
 const channel = 'webhook' as ChannelKey;
 const conversation = 'c1' as ConversationId;
-const whose: Whose = { kind: 'conversation', channel, conversation };
+const whose: MessageOwner = { kind: 'conversation', channel, conversation };
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 1 };
 
 function said(text: string, sender = 'p1'): Inbound {
@@ -33,7 +33,7 @@ function said(text: string, sender = 'p1'): Inbound {
 
 /** Deps on a ledger in memory, and a route whose brain and channel do what the test says. */
 function setup(messagesMax = 10) {
-  const { now, steady } = takeoverClock();
+  const { now, steady } = handClock();
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes);
   const ids = createIdSource(now, fillRandom);
   const ledger = createMemoryLedger({ now, steady, ids, limits: { messagesMax } });
@@ -220,7 +220,7 @@ test('who was turned away is told only once the rest of the batch is in the ledg
   assert.equal(refused.kind, 'refused');
   assert.deepEqual(it.told(), []);
   assert.deepEqual(gate.turnedAway, []);
-  await it.ledger.bury(first, failure('fault'));
+  await it.ledger.deadLetter(first, failure('fault'));
   const handled = await receiveAtGate(it.deps, gate, () => gated, batch);
   assert.equal(handled.kind, 'accepted');
   assert.deepEqual(it.told(), ['messageAccepted', 'messageTurnedAway']);

@@ -4,7 +4,7 @@
  * outbox. Another worker claims the reply from there and delivers it. A turn changes everything in
  * one commit. The ledger owns order and retries; this page only walks.
  */
-import type { Acceptance, Accepted, Handled, Refused } from '../channels/channel.ts';
+import type { Acceptance, Accepted, ReceiveResult, Refused } from '../channels/channel.ts';
 import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
@@ -82,7 +82,7 @@ export async function receiveAtGate(
   rules: () => GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
-): Promise<Handled> {
+): Promise<ReceiveResult> {
   for (let passes = 1; ; passes++) {
     if (rules().access.pairing) await gate.loadPairings(rules().channel);
     // No await between judging the messages and handing them to the ledger.
@@ -155,9 +155,9 @@ async function withWorkShown(
   answering: () => Promise<TurnEnd | null>,
 ): Promise<TurnEnd | null> {
   const { channel } = route;
-  if (channel.working === undefined && channel.preview === undefined) return answering();
+  if (channel.showWorking === undefined && channel.preview === undefined) return answering();
   const answered = new AbortController();
-  channel.working?.(claim.message.address, answered.signal);
+  channel.showWorking?.(claim.message.address, answered.signal);
   const preview =
     channel.preview === undefined ? null : new TurnPreview(deps, route, claim, turnContext);
   if (preview !== null) turnContext.show = preview.show;
@@ -234,7 +234,7 @@ export async function sendReply(deps: Deps, route: ActiveRoute, claim: OutClaim)
       if (!(await deps.ledger.defer(claim, next.at, withWords(next.why), next.how))) return;
       return deps.events.deliveryFailed({ ...where, failure: next.why, nextAt: next.at });
     case 'bury':
-      if (!(await deps.ledger.bury(claim, withWords(next.why)))) return;
+      if (!(await deps.ledger.deadLetter(claim, withWords(next.why)))) return;
       deps.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
       return deps.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
     default:

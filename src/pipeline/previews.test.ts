@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Preview, Previewed } from '../channels/channel.ts';
+import type { Preview, PreviewRequest } from '../channels/channel.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { TurnPreview } from './previews.ts';
 
 function start(preview?: string, attempt = 1) {
   const shown: string[] = [];
   const kept: string[] = [];
-  const begun: Previewed[] = [];
+  const begun: PreviewRequest[] = [];
   let ended = 0;
   const channel = {
-    preview(asked: Previewed): Preview {
+    preview(asked: PreviewRequest): Preview {
       begun.push(asked);
       return {
         show: (text) => void shown.push(text),

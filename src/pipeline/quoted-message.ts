@@ -3,7 +3,7 @@
  * message's own sensitivity label says nothing about it.
  */
 import type { Brain } from '../brains/brain.ts';
-import type { Channel, Handled } from '../channels/channel.ts';
+import type { Channel, ReceiveResult } from '../channels/channel.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
 import {
   noTurns,
@@ -167,7 +167,7 @@ export class EditLabels {
    * Call it with the result of a batch. A duplicate is ignored: the original may be private.
    * @param sensitivity of the brain that answered the channel when the batch was accepted
    */
-  accepted(batch: readonly Inbound[], handled: Handled, sensitivity: Sensitivity): void {
+  accepted(batch: readonly Inbound[], handled: ReceiveResult, sensitivity: Sensitivity): void {
     if (handled.kind !== 'accepted' || sensitivity === 'private') return;
     for (const [at, { channel, dedupeKey, edits }] of batch.entries()) {
       const receipt = handled.receipts[at];

@@ -1,5 +1,5 @@
 /** Every sentence that svc itself sends to people, except those of approvals. */
-import type { Apology, Sorry } from '../domain/decision.ts';
+import type { Apology, ApologyFacts } from '../domain/decision.ts';
 import type { Media } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
 import type { Ability, GrantMode, ToolUse } from '../domain/tool-use.ts';
@@ -31,7 +31,7 @@ export const sentences: Readonly<Record<Apology, string>> = {
  * The sentence for an apology.
  * @param now milliseconds since 1970; the sentence gives times in the time zone of this machine
  */
-export function sentenceOf(sorry: Sorry, now: number): string {
+export function sentenceOf(sorry: ApologyFacts, now: number): string {
   if (sorry.apology !== 'over_budget' || sorry.opensAt === null) return sentences[sorry.apology];
   const when = describeWhen(sorry.opensAt, now);
   return `I have used what I may use for one day. I can answer again ${when}.`;
@@ -53,7 +53,7 @@ const newSessionHints: Partial<Readonly<Record<Apology, (trigger: string) => str
 };
 
 /** @returns null: a new session would not help */
-export function newSessionHint(sorry: Sorry, trigger: string): string | null {
+export function newSessionHint(sorry: ApologyFacts, trigger: string): string | null {
   if (sorry.apology === 'over_budget' && sorry.opensAt !== null) return null;
   return newSessionHints[sorry.apology]?.(trigger) ?? null;
 }

@@ -128,7 +128,7 @@ export class PipelineTurnContext implements TurnContext {
     this.leftOut.push(...turns);
   }
 
-  doubt(turns: readonly TurnRow[]): void {
+  markSuspected(turns: readonly TurnRow[]): void {
     this.doubted.push(...turns);
   }
 
@@ -190,7 +190,7 @@ export class PipelineTurnContext implements TurnContext {
     return describeQuestion(this.asked ?? [], here, elsewhere);
   }
 
-  used(use: ToolUse, told: string): void {
+  recordToolUse(use: ToolUse, told: string): void {
     (this.toolUses ??= []).push({ ...use, told: keptText(told) });
     const { channel, id } = this.#claim.message;
     const { tool, mode, rule, outcome, ms } = use;

@@ -50,7 +50,7 @@ export async function buryMessage(
   const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
   const event = { box: claim.box, channel: address.channel, id, failure: why };
   if (claim.box === 'out') {
-    if (await deps.ledger.bury(claim, why)) deps.events.buried(event);
+    if (await deps.ledger.deadLetter(claim, why)) deps.events.buried(event);
     return;
   }
   const { message, memory } = claim;
@@ -71,7 +71,7 @@ export async function buryMessage(
   // Without this the approval would stay open for ever, and a replay could run the call again.
   const settled = await settlementOf(deps.ledger, claim.message);
   const finalEffects = settled === undefined ? safeEffects : { ...safeEffects, settled };
-  if (await deps.ledger.bury(claim, why, finalEffects)) deps.events.buried(event);
+  if (await deps.ledger.deadLetter(claim, why, finalEffects)) deps.events.buried(event);
 }
 
 /** The effects without the turn, and without a button that asks it again. */

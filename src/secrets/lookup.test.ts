@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import type { FoundSecret, FoundSecrets } from '../config/found-secret.ts';
+import type { SecretLookupResult, SecretLookupResults } from '../config/found-secret.ts';
 import { Lookup, secretFileBytesMax } from './lookup.ts';
 import { AskedKeychain, locked } from '../../test/fake/asked-keychain.ts';
 
@@ -21,13 +21,16 @@ suite('the look-up of secrets', () => {
   const lookIn = (env: Record<string, string>, keychain: AskedKeychain | null = null): Lookup =>
     new Lookup({ env, cwd, keychain: keychain?.open ?? null, now: () => 7 });
 
-  const one = (found: FoundSecrets, name = 'TOKEN'): FoundSecret => found.get(name)!;
+  const one = (found: SecretLookupResults, name = 'TOKEN'): SecretLookupResult => found.get(name)!;
 
-  async function find(env: Record<string, string>, keychain?: AskedKeychain): Promise<FoundSecret> {
+  async function find(
+    env: Record<string, string>,
+    keychain?: AskedKeychain,
+  ): Promise<SecretLookupResult> {
     return one(await lookIn(env, keychain).find(['TOKEN']));
   }
 
-  const told = (found: FoundSecret): string =>
+  const told = (found: SecretLookupResult): string =>
     found.kind === 'value' ? `${found.source}: ${found.value}` : found.kind;
 
   test('the first place with a value wins: variable, file, credential, keychain', async () => {

@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { basename, isAbsolute, join, resolve } from 'node:path';
 import type {
-  FoundSecret,
-  FoundSecrets,
+  SecretLookupResult,
+  SecretLookupResults,
   SecretPlace,
   SecretSource,
 } from '../config/found-secret.ts';
@@ -126,7 +126,7 @@ type PlaceContent =
   | { readonly kind: 'empty' | 'absent' }
   | { readonly kind: 'unreadable'; readonly message: string; readonly remedy: string };
 
-type Missing = Extract<FoundSecret, { kind: 'missing' }>;
+type Missing = Extract<SecretLookupResult, { kind: 'missing' }>;
 
 const otherSources = ['environment', 'file', 'credential'] as const;
 type OtherSource = (typeof otherSources)[number];
@@ -135,8 +135,8 @@ export class Lookup implements ServiceSecrets {
   readonly #settings: LookupSettings;
   readonly #turns = new OneAtATime();
   /** When the lookup of a result began; milliseconds since 1970. */
-  readonly #foundAt = new WeakMap<FoundSecret, number>();
-  #held: FoundSecrets = new Map();
+  readonly #foundAt = new WeakMap<SecretLookupResult, number>();
+  #held: SecretLookupResults = new Map();
   /** The kept credentials, by file name; null: credentials are read from their folder. */
   #credentials: ReadonlyMap<string, SecretFile> | null = null;
 
@@ -144,7 +144,7 @@ export class Lookup implements ServiceSecrets {
     this.#settings = settings;
   }
 
-  async find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets> {
+  async find(names: readonly string[], stop?: AbortSignal): Promise<SecretLookupResults> {
     const [at, held] = [this.#settings.now(), this.#held];
     const found = await this.#find(names, held, stop);
     for (const [name, one] of found) if (!held.has(name)) this.#foundAt.set(one, at);
@@ -153,9 +153,9 @@ export class Lookup implements ServiceSecrets {
 
   async #find(
     names: readonly string[],
-    held: FoundSecrets,
+    held: SecretLookupResults,
     stop: AbortSignal | undefined,
-  ): Promise<FoundSecrets> {
+  ): Promise<SecretLookupResults> {
     const entries = [...new Set(names)].map(async (name) => {
       return [name, held.get(name) ?? (await this.#findOutsideKeychain(name, stop))] as const;
     });
@@ -172,7 +172,7 @@ export class Lookup implements ServiceSecrets {
     return new Map([...found, ...((await inTime) ?? [])]);
   }
 
-  hold(found: FoundSecrets): void {
+  hold(found: SecretLookupResults): void {
     this.#held = new Map(found);
   }
 
@@ -208,7 +208,7 @@ export class Lookup implements ServiceSecrets {
     return otherSources.filter((source) => source !== 'credential');
   }
 
-  async #findOutsideKeychain(name: string, stop?: AbortSignal): Promise<FoundSecret> {
+  async #findOutsideKeychain(name: string, stop?: AbortSignal): Promise<SecretLookupResult> {
     const looked: SecretPlace[] = [];
     for (const source of this.#sources()) {
       const place = await this.#readPlace(source, name, stop);
@@ -291,7 +291,7 @@ export class Lookup implements ServiceSecrets {
   async #findInKeychain(
     missing: ReadonlyMap<string, Missing>,
     stop: AbortSignal | undefined,
-  ): Promise<FoundSecrets> {
+  ): Promise<SecretLookupResults> {
     const names = [...missing.keys()];
     try {
       const keychain = await this.#settings.keychain!();
@@ -331,9 +331,9 @@ function foundInKeychain(
   names: readonly string[],
   missing: ReadonlyMap<string, Missing>,
   values: ReadonlyMap<string, string>,
-): FoundSecrets {
+): SecretLookupResults {
   return new Map(
-    names.map((name): [string, FoundSecret] => {
+    names.map((name): [string, SecretLookupResult] => {
       const value = values.get(name) ?? '';
       if (value.trim() !== '') {
         return [name, { kind: 'value', value, source: 'keychain', unused: [] }];
@@ -349,12 +349,12 @@ function unreadableIn(
   names: readonly string[],
   where: string,
   { message, remedy }: Pick<KeychainFault, 'message' | 'remedy'>,
-): FoundSecrets {
+): SecretLookupResults {
   const whole = message.replace(/\.$/, '');
   const itself = /^The keychain (?!of )/;
   const reason = itself.test(whole) ? `, which ${whole.replace(itself, '')}` : `. ${whole}`;
   return new Map(
-    names.map((name): [string, FoundSecret] => {
+    names.map((name): [string, SecretLookupResult] => {
       const about = `${name} ${where}${reason}`;
       return [name, { kind: 'unreadable', source: 'keychain', message: about, remedy }];
     }),

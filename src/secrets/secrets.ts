@@ -2,7 +2,7 @@
  * The contract of secrets: the lookup of their values, and the keychain. A value stays in this
  * process. Nothing here shows one, and no error, log line or state holds one.
  */
-import type { FoundSecrets, SecretSource } from '../config/found-secret.ts';
+import type { SecretLookupResults, SecretSource } from '../config/found-secret.ts';
 import type { KeychainState } from '../domain/keychain-state.ts';
 
 /**
@@ -15,7 +15,7 @@ export interface SecretLookup {
    * rejects. Concurrent calls are allowed: they ask the keychain one after the other.
    * @param stop ends the wait for a place that does not answer
    */
-  find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets>;
+  find(names: readonly string[], stop?: AbortSignal): Promise<SecretLookupResults>;
 }
 
 /** The part of a lookup that says what this process holds. It reads no place. */
@@ -36,7 +36,7 @@ export interface ServiceSecrets extends SecretLookup, HeldSecrets {
    * Fixes these results under their names until the next call. A missing secret stays missing: the
    * parts that run without it do not know of a later value.
    */
-  hold(found: FoundSecrets): void;
+  hold(found: SecretLookupResults): void;
   /**
    * Reads all of `$CREDENTIALS_DIRECTORY` now, and answers from that copy from now on. Call it
    * before this process becomes a user who may not read the folder.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { AttachmentCounts } from './events.ts';
 import { failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
@@ -12,7 +12,7 @@ const channel = 'messenger_a:12345' as ChannelKey;
 
 function start() {
   const stream = new PassThrough();
-  const clock = takeoverClock(1_000_000);
+  const clock = handClock(1_000_000);
   const log = createLog({ stream, level: 'info', format: 'json', now: clock.now });
   const counts = new AttachmentCounts(log, clock);
   return {

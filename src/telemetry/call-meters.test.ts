@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { createEvents } from './events.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
@@ -14,7 +14,7 @@ const model = 'local_runtime/small' as ModelName;
 const ada = { id: 'ada', name: null };
 
 function start() {
-  const clock = takeoverClock(1_000_000);
+  const clock = handClock(1_000_000);
   const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
   return { hub: createEvents({ log, ...clock }), clock };
 }

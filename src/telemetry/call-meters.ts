@@ -4,14 +4,14 @@
  */
 import { minuteMs } from '../lib/durations.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
-import type { Found } from '../domain/event.ts';
+import type { ModelProbeResult } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import {
   fiveMinutesMs,
-  standingOfAll,
-  nextStanding,
-  type Standing,
+  healthOfAll,
+  nextHealth,
+  type HealthLevel,
   type Window,
 } from '../domain/health.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
@@ -60,7 +60,7 @@ export class HealthTracker {
     this.#run += isGood ? 1 : -1;
     // A success leaves `up` unchanged, so the rule need not read the windows.
     if (isGood && this.shown.standing === 'up') return this.#change('up', time);
-    const standing = nextStanding(this.shown.standing, {
+    const standing = nextHealth(this.shown.standing, {
       ...this.#windowAt(time),
       run: this.#run,
       runMs: time - this.#runAt,
@@ -75,7 +75,7 @@ export class HealthTracker {
    * Sets the health by evidence that is not a call.
    * @param agoMs how long ago the state began, if svc noticed it only now
    */
-  set(standing: Standing, agoMs = 0): void {
+  set(standing: HealthLevel, agoMs = 0): void {
     this.#change(standing, this.#clock.steady(), agoMs);
   }
 
@@ -94,7 +94,7 @@ export class HealthTracker {
     };
   }
 
-  #change(standing: Standing, time: SteadyTime, agoMs = 0): boolean {
+  #change(standing: HealthLevel, time: SteadyTime, agoMs = 0): boolean {
     const shownAt = this.#clock.now();
     const began = shownAt - Math.round(agoMs);
     const hasChanged = standing !== this.shown.standing;
@@ -283,7 +283,7 @@ class ModelCounts implements ModelMeters {
    * probes can see, and leaves the health unknown.
    * @returns whether this changed the health
    */
-  probed(result: Found): boolean {
+  probed(result: ModelProbeResult): boolean {
     const { standing } = this.shown;
     const isAnswering = standing === 'up' || standing === 'degraded';
     if (result === 'there' || result === 'reached') {
@@ -310,7 +310,7 @@ class ProviderCounts implements ProviderMeters {
   last: ProviderMeters['last'] = null;
 
   /** @param now milliseconds since 1970 */
-  setHealth(standing: Standing, now: number): void {
+  setHealth(standing: HealthLevel, now: number): void {
     const since = standing === this.shown.standing ? this.shown.since : now;
     this.shown = { standing, since, shownAt: now };
     if (standing === 'up' || standing === 'unknown') this.last = null;
@@ -384,7 +384,7 @@ export class CallTable {
     return calls;
   }
 
-  probed(e: { model: ModelName; provider: string; found: Found }): void {
+  probed(e: { model: ModelName; provider: string; found: ModelProbeResult }): void {
     const { model, provider, found } = e;
     entryOf(this.#providers, provider, newProvider);
     const ofModel = this.#models.get(model) ?? this.#create(model, provider);
@@ -423,7 +423,7 @@ export class CallTable {
   /** @param was the model's health until now */
   #updateProvider(
     model: ModelName,
-    before: Standing,
+    before: HealthLevel,
     { provider, shown, last }: ModelCounts,
   ): void {
     const counts = this.#providers.get(provider)!;
@@ -435,12 +435,12 @@ export class CallTable {
     );
   }
 
-  #standingOf(provider: string): Standing {
-    const parts: Standing[] = [];
+  #standingOf(provider: string): HealthLevel {
+    const parts: HealthLevel[] = [];
     for (const counts of this.#models.values()) {
       if (counts.provider === provider) parts.push(counts.shown.standing);
     }
-    return standingOfAll(parts);
+    return healthOfAll(parts);
   }
 
   #create(model: ModelName, provider: string): ModelCounts | null {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { takeoverClock } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { createEvents } from './events.ts';
 import type { EventHub } from './events.ts';
 import { failure } from '../domain/failure.ts';
@@ -18,7 +18,7 @@ type Line = Record<string, unknown> & { level: string; code: string };
 
 function start(level: LogLevel = 'debug') {
   const stream = new PassThrough();
-  const clock = takeoverClock(1_000_000);
+  const clock = handClock(1_000_000);
   const log = createLog({ stream, level, format: 'json', now: clock.now });
   const hub = createEvents({ log, ...clock });
   const lines = async (): Promise<Line[]> => {

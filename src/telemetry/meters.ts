@@ -9,7 +9,7 @@ import type { FailureKind } from '../domain/failure.ts';
 import type { TurnedAwayReason } from '../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../domain/ids.ts';
 import type { Shortage } from '../domain/remedy.ts';
-import type { Standing, Window } from '../domain/health.ts';
+import type { HealthLevel, Window } from '../domain/health.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
 import { turnOutcomes, type TurnOutcome } from '../domain/trace.ts';
 import type { Unread } from '../domain/attachment.ts';
@@ -178,7 +178,7 @@ export type CallResult = 'answer' | FailureKind;
 
 /** The health of a model, provider or brain. Times are in milliseconds since 1970. */
 export type Shown = {
-  readonly standing: Standing;
+  readonly standing: HealthLevel;
   /** When this health began. For `unknown`: since when nothing is known. */
   readonly since: number;
   /** When the last evidence for it came. */

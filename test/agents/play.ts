@@ -3,7 +3,7 @@ import { FakeBudgetGuard } from '../fake/purse.ts';
 import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createAgent } from '../../src/brains/agent/agent.ts';
 import type { AgentOptions } from '../../src/brains/agent/agent.ts';
-import type { Brain, TurnContext, Followed, Turn } from '../../src/brains/brain.ts';
+import type { Brain, TurnContext, DecidedCall, Turn } from '../../src/brains/brain.ts';
 import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import type { ChannelType, GrantConfig } from '../../src/config/config.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
@@ -60,7 +60,7 @@ export type Moment = {
   readonly turnContext?: Partial<TurnContext>;
   readonly turnMs?: number;
   readonly stop?: Stop;
-  readonly followed?: Followed;
+  readonly followed?: DecidedCall;
 };
 
 /** An agent whose model is scripted; its knowledge of its model lasts over its turns. */

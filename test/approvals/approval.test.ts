@@ -260,7 +260,7 @@ onEachBackend(
     await house.say('ada', 'pay');
     const { id } = await house.waiting();
     const where = { channel: house.messenger.key, conversation: 'ada' as ConversationId };
-    await house.ledger.byHand.hold(where);
+    await house.ledger.takeovers.hold(where);
     await house.host.decide(id, 'approved');
     await messengerIsQuiet(house);
     assert.equal(house.tool.ran.length, 0);

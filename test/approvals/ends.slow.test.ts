@@ -135,7 +135,7 @@ onEachBackend(
     for (let n = 0; n < 26; n++) await house.say('ada', `many ${n}`);
     const stuck = await house.ledger.approvals.waiting();
     assert.equal(stuck.length, 104);
-    await house.ledger.byHand.hold(stuck[0]!);
+    await house.ledger.takeovers.hold(stuck[0]!);
     for (const { id } of stuck) await house.host.decide(id, 'refused');
     await house.say('bob', 'one');
     const { id } = await house.waiting();

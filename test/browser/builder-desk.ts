@@ -20,7 +20,7 @@ export const contextWith =
   };
 
 /** Opens the sign-in page. It comes with a 401, which Chromium writes to its console. */
-export async function pairingRequest(view: View, tab = 'graph'): Promise<Page> {
+export async function openSignIn(view: View, tab = 'graph'): Promise<Page> {
   const { page } = view;
   view.expectFault(/401 \(Unauthorized\)/);
   await page.goto(`/builder?view=${tab}`);
@@ -36,7 +36,7 @@ export async function enter(page: Page): Promise<void> {
 }
 
 export async function signIn(view: View, tab = 'graph'): Promise<Page> {
-  const page = await pairingRequest(view, tab);
+  const page = await openSignIn(view, tab);
   await enter(page);
   return page;
 }

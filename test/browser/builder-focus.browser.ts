@@ -1,7 +1,7 @@
 /** Each action in the builder leaves the focus on its result, never nowhere. */
 import type { Page } from 'playwright-core';
 import { adminToken } from '../config/program.ts';
-import { answerConfig, contextWith, enter, pairingRequest, show, signIn } from './builder-desk.ts';
+import { answerConfig, contextWith, enter, openSignIn, show, signIn } from './builder-desk.ts';
 import { browserTest, pressOn } from './browser.ts';
 import { lateFrames } from './watching.ts';
 
@@ -12,7 +12,7 @@ const onHeading = (page: Page, words: string) =>
   page.locator('h2:focus').filter({ hasText: words }).waitFor();
 
 browserTest('a refused token leaves the focus in its field', contextWith(), async ({ open }) => {
-  const page = await pairingRequest(await open(), 'form');
+  const page = await openSignIn(await open(), 'form');
   const token = page.getByLabel('Administrator token');
   await token.fill('another');
   await page.getByRole('button', { name: 'Sign in' }).click();

@@ -6,7 +6,7 @@ import {
   answerConfig,
   contextWith,
   enter,
-  pairingRequest,
+  openSignIn,
   signIn,
   unfold,
 } from './builder-desk.ts';
@@ -25,7 +25,7 @@ type Look = () => Promise<void>;
 async function walkForms(view: View, look: Look): Promise<void> {
   const { page } = view;
   await answerConfig(page, faulty);
-  await pairingRequest(view, 'form');
+  await openSignIn(view, 'form');
   await look();
   await enter(page);
   await look();

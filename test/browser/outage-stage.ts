@@ -46,7 +46,7 @@ export async function startOutageStage(): Promise<OutageStage> {
   const env = { TELEGRAM_TOKEN: telegram.token, ...disk?.env };
   let program: Program = await serve(file, port, env);
   opened.defer(() => program[Symbol.asyncDispose]());
-  opened.defer(workerPool(`http://127.0.0.1:${port}/webhook`, telegram));
+  opened.defer(sendMessages(`http://127.0.0.1:${port}/webhook`, telegram));
   const stack = opened.move();
   return {
     origin: `http://127.0.0.1:${adminPort}`,
@@ -112,7 +112,7 @@ function documentOf(at: Parameters<typeof webhookConfig>[0], telegram: FakeTeleg
 }
 
 /** @returns a function that stops the messages */
-function workerPool(webhook: string, telegram: FakeTelegram): () => Promise<void> {
+function sendMessages(webhook: string, telegram: FakeTelegram): () => Promise<void> {
   const chats = Array.from({ length: senders }, (_, n) => {
     return telegram.privateChat(telegram.person(`Ada ${n}`));
   });

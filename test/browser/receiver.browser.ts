@@ -9,7 +9,7 @@ async function sayTo({ say }: OperatorStage, ...conversations: readonly string[]
   for (const one of conversations) await say('when?', one);
 }
 
-const wakeTimer = 'The receiver of webhook replies answers';
+const warningText = 'The receiver of webhook replies answers';
 
 browserTest(
   'a receiver that answers 500 is urgent on the first screen, and leads to the deliveries',
@@ -23,7 +23,7 @@ browserTest(
     await sayTo(it.site, 'a', 'b', 'c');
     const headline = page.getByRole('heading', { name: 'replies on webhook do not arrive' });
     await headline.waitFor();
-    const concern = page.getByRole('listitem').filter({ hasText: wakeTimer });
+    const concern = page.getByRole('listitem').filter({ hasText: warningText });
     await concern.getByText('Urgent').waitFor();
     // The third failure of one reply may raise the warning before the others have failed.
     await concern.getByText(/answers 500 since .+; 3 replies wait, the oldest \d/).waitFor();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { browserTest, noAnswer, pressOn, type View } from './browser.ts';
-import { contextWith, pairingRequest, show, signIn } from './builder-desk.ts';
+import { contextWith, openSignIn, show, signIn } from './builder-desk.ts';
 import { goToView, operatorToken, startLiveStage } from './live-stage.ts';
 import { signIn as signInLive, startOperatorStage } from './operator-stage.ts';
 import { until } from '../support/waiting.ts';
@@ -27,7 +27,7 @@ async function signInAgain(page: Page, token: string): Promise<void> {
 
 browserTest('a sign-in has the focus in its field', contextWith(), async ({ open }) => {
   const view = await open();
-  const page = await pairingRequest(view);
+  const page = await openSignIn(view);
   await page.locator('#token:focus').waitFor();
   await page.goto('/ui');
   await pressOn(page, 'Sign in');

@@ -79,8 +79,8 @@ const bugs: Readonly<Record<string, PlantedBug['plant']>> = {
   'the later parts of a buried reply stay': () => (ledger) => {
     let buried = 0;
     return altered(ledger, {
-      bury(claim, why, effects) {
-        if (claim.box === 'in') return ledger.bury(claim, why, effects);
+      deadLetter(claim, why, effects) {
+        if (claim.box === 'in') return ledger.deadLetter(claim, why, effects);
         buried++;
         return ledger.delivered(claim);
       },
@@ -227,7 +227,7 @@ class Guises {
       delivered: (claim) => ledger.delivered(this.own(claim)),
       defer: (claim, at, why, how) => ledger.defer(this.own(claim), at, why, how),
       release: (claim, at) => ledger.release(this.own(claim), at),
-      bury: (claim, why, effects) => ledger.bury(this.own(claim), why, effects),
+      deadLetter: (claim, why, effects) => ledger.deadLetter(this.own(claim), why, effects),
       recall: (claim, n) => ledger.recall(this.own(claim), n),
       earlier: (claim, at, n) => ledger.earlier(this.own(claim), at, n),
       notes: (claim, scope) => ledger.notes(this.own(claim), scope),

@@ -13,7 +13,7 @@ import { RelayDetections } from '../../src/brains/models/relay-detection.ts';
 import type { Model, ModelRequest } from '../../src/brains/models/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
-import { fromNow, takeoverClock } from '../support/hand-clock.ts';
+import { fromNow, handClock } from '../support/hand-clock.ts';
 import { patienceMs } from '../support/waiting.ts';
 
 export type ModelKind = {
@@ -56,7 +56,7 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
 export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
   readonly faults: unknown[] = [];
-  readonly clock = takeoverClock();
+  readonly clock = handClock();
   readonly bounds = new CallBounds();
   readonly #forwardings = new RelayDetections();
   readonly #prompts = new PromptRecords();

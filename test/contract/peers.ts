@@ -35,7 +35,7 @@ const cases: Readonly<Record<string, Case>> = {
   'what holds a post is stopped with it, and waited for': async (peers) => {
     const until = new AbortController();
     const it = work();
-    const held = peers.hold('a', it.run, until.signal);
+    const held = peers.withLease('a', it.run, until.signal);
     const stop = await it.begun;
     assert.equal(stop.aborted, false);
     until.abort();
@@ -46,32 +46,32 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a post that is not wanted any more is not held': async (peers) => {
     let runs = 0;
-    await peers.hold('a', async () => void runs++, AbortSignal.abort());
+    await peers.withLease('a', async () => void runs++, AbortSignal.abort());
     assert.equal(runs, 0);
   },
   'what ends early ends its post, and says how': async (peers) => {
     const { signal } = new AbortController();
-    await peers.hold('a', async () => {}, signal);
-    const failing = peers.hold('a', () => Promise.reject(new Error('broken')), signal);
+    await peers.withLease('a', async () => {}, signal);
+    const failing = peers.withLease('a', () => Promise.reject(new Error('broken')), signal);
     await assert.rejects(failing, /broken/);
   },
   'a post is had while it runs': async (peers) => {
     const { signal } = new AbortController();
     let had = false;
-    await peers.hold('a', async () => void (had = peers.holds('a')), signal);
+    await peers.withLease('a', async () => void (had = peers.holds('a')), signal);
     assert.equal(had, true);
   },
   'posts are held side by side, and one after the other': async (peers) => {
     const until = new AbortController();
     const [one, other, next] = [work(), work(), work()];
     const first = new AbortController();
-    const held = peers.hold('a', one.run, first.signal);
-    const beside = peers.hold('b', other.run, until.signal);
+    const held = peers.withLease('a', one.run, first.signal);
+    const beside = peers.withLease('b', other.run, until.signal);
     await Promise.all([one.begun, other.begun]);
     first.abort();
     one.end();
     await held;
-    const after = peers.hold('a', next.run, until.signal);
+    const after = peers.withLease('a', next.run, until.signal);
     assert.equal((await next.begun).aborted, false);
     until.abort();
     other.end();
@@ -81,40 +81,40 @@ const cases: Readonly<Record<string, Case>> = {
   'what is told was heard by all who hear that kind': async (peers) => {
     const heard: string[] = [];
     const stops = [
-      peers.on('a', async (body) => {
+      peers.onBroadcast('a', async (body) => {
         await new Promise(setImmediate);
         heard.push(`slowly ${body}`);
       }),
-      peers.on('a', (body) => void heard.push(body)),
-      peers.on('b', (body) => void heard.push(`b: ${body}`)),
+      peers.onBroadcast('a', (body) => void heard.push(body)),
+      peers.onBroadcast('b', (body) => void heard.push(`b: ${body}`)),
     ];
-    await peers.tell('a', 'one');
+    await peers.broadcast('a', 'one');
     assert.deepEqual(heard.toSorted(), ['one', 'slowly one']);
     stops[0]!();
-    await peers.tell('a', 'two');
-    await peers.tell('c', 'nobody hears this');
+    await peers.broadcast('a', 'two');
+    await peers.broadcast('c', 'nobody hears this');
     assert.deepEqual(heard.slice(2), ['two']);
     for (const stop of stops) stop();
-    await peers.tell('a', 'three');
-    await peers.tell('b', 'three');
+    await peers.broadcast('a', 'three');
+    await peers.broadcast('b', 'three');
     assert.equal(heard.length, 3);
   },
   'what is told at once is heard in the order in which it was told': async (peers) => {
     const heard: string[] = [];
-    const stop = peers.on('a', (body) => void heard.push(body));
+    const stop = peers.onBroadcast('a', (body) => void heard.push(body));
     const bodies = ['one', 'two', '', 'four \u0000 \ud800', '\ue000'];
-    await Promise.all(bodies.map((body) => peers.tell('a', body)));
+    await Promise.all(bodies.map((body) => peers.broadcast('a', body)));
     assert.deepEqual(heard, bodies);
     stop();
   },
   'what is told while a post is held is heard there': async (peers) => {
     const until = new AbortController();
     const heard = Promise.withResolvers<string>();
-    const stop = peers.on('a', heard.resolve);
-    const held = peers.hold(
+    const stop = peers.onBroadcast('a', heard.resolve);
+    const held = peers.withLease(
       'a',
       async () => {
-        await peers.tell('a', 'hello');
+        await peers.broadcast('a', 'hello');
         until.abort();
       },
       until.signal,
@@ -126,10 +126,10 @@ const cases: Readonly<Record<string, Case>> = {
   'who hears a kind twice hears it twice, until each is stopped': async (peers) => {
     let count = 0;
     const hear = (): void => void count++;
-    const stops = [peers.on('a', hear), peers.on('a', hear)];
-    await peers.tell('a', '');
+    const stops = [peers.onBroadcast('a', hear), peers.onBroadcast('a', hear)];
+    await peers.broadcast('a', '');
     stops[1]!();
-    await peers.tell('a', '');
+    await peers.broadcast('a', '');
     assert.equal(count, 3);
     stops[0]!();
   },
@@ -146,7 +146,7 @@ const cases: Readonly<Record<string, Case>> = {
     );
     assert.ok(peers.id === 0 ? ids.length === 0 : ids.includes(peers.id));
     peers.onChange(() => assert.fail('it is stopped'))();
-    await peers.tell('a', '');
+    await peers.broadcast('a', '');
   },
 };
 

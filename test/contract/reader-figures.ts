@@ -3,12 +3,12 @@ import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { Bucket } from '../../src/telemetry/figures/counting.ts';
 import { modelsMax, others } from '../../src/telemetry/figures/figures.ts';
-import type { FigureRow, FiguresAsked } from '../../src/telemetry/figures/figures.ts';
+import type { FigureRow, FiguresRequest } from '../../src/telemetry/figures/figures.ts';
 import type { It, ReaderCase } from './reader.ts';
 
 /** The start of an hour. */
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % hourMs);
-const asked: FiguresAsked = {
+const asked: FiguresRequest = {
   lengthMs: minuteMs,
   stepMs: 5 * minuteMs,
   from: noon,
@@ -105,7 +105,7 @@ export const figureReads: readonly ReaderCase[] = [
     'of the minutes at hand the last that is kept is told, and of no other run',
     async (it) => {
       await keep(it, rowOf(1, 2), rowOf(1, 3), rowOf(2, 9), rowOf(1, 14));
-      const until = async (own: FiguresAsked['own']) => {
+      const until = async (own: FiguresRequest['own']) => {
         const { ownUntil } = await it.reader.figures({ ...asked, own });
         return ownUntil === null ? null : (ownUntil - noon) / minuteMs;
       };

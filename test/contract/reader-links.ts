@@ -111,9 +111,9 @@ export const linkReads: readonly ReaderCase[] = [
     async (it, { durable }) => {
       const { channel, conversation } = (await answered(it)).message;
       const where = { channel, conversation };
-      await it.ledger.byHand.hold(where);
+      await it.ledger.takeovers.hold(where);
       const [first, last] = await accept(it, said('ada', 'one'), said('ada', 'two'));
-      await it.ledger.byHand.answer(where, last!.id, (one, isLast) =>
+      await it.ledger.takeovers.answer(where, last!.id, (one, isLast) =>
         writtenByHand(one, isLast ? null : last!.id),
       );
       const { rows } = await it.reader.turns({ kind: 'conversation', ...where }, all);

@@ -15,7 +15,7 @@ export const pageReads: readonly ReaderCase[] = [
     async (it) => {
       for (let at = 0; at < 3; at++) {
         await answered(it);
-        await it.ledger.bury(await oneOut(it), gone);
+        await it.ledger.deadLetter(await oneOut(it), gone);
       }
       const sizes: number[] = [];
       for (const limit of [-1, 0, 1, 2.5, 1_000_000, Number.NaN]) {
@@ -28,7 +28,7 @@ export const pageReads: readonly ReaderCase[] = [
     'behind a place that no page gave there is nothing',
     async (it) => {
       await answered(it);
-      await it.ledger.bury(await oneOut(it), gone);
+      await it.ledger.deadLetter(await oneOut(it), gone);
       const encode = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url');
       const nobodys = ['', '%', 'nonsense', 'W10', encode(null), encode(['a', 1, 'b'])];
       for (const after of [...nobodys, encode(['a', 'b'])]) {
@@ -139,7 +139,10 @@ export const pageReads: readonly ReaderCase[] = [
       const id = await arrive(it);
       const claim = await oneIn(it);
       const unsent = [{ model: 'local_runtime/b' as ModelName, text: 'before' }];
-      await it.ledger.bury(claim, failure('fault'), { ...effects(claim, ['Sorry.']), unsent });
+      await it.ledger.deadLetter(claim, failure('fault'), {
+        ...effects(claim, ['Sorry.']),
+        unsent,
+      });
       assert.equal(await it.ledger.replay(id), durable ? 'done' : 'not_kept');
       if (!durable) return;
       assert.deepEqual((await it.reader.storyText(id))?.unsent, []);

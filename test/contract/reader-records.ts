@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { AuditRow } from '../../src/domain/audit.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, ModelName, ReplyId } from '../../src/domain/ids.ts';
-import type { Page, PageAsked } from '../../src/domain/page.ts';
+import type { Page, PageRequest } from '../../src/domain/page.ts';
 import { anyMessage, type MessageFilter } from '../../src/domain/records.ts';
 import type { DeliveryFilter, DeliveryRow, MessageRow } from '../../src/domain/records.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
@@ -34,7 +34,7 @@ const messages: readonly ReaderCase[] = [
       const first = await ended(it, { outcome: 'reply' });
       await deliver(it, await oneOut(it));
       const second = await arrive(it);
-      await it.ledger.bury(await oneIn(it), failure('poison'));
+      await it.ledger.deadLetter(await oneIn(it), failure('poison'));
       const third = await arrive(it);
       const [waiting, dead, done, ...more] = await list(it);
       assert.deepEqual(more, []);
@@ -75,7 +75,7 @@ const messages: readonly ReaderCase[] = [
       assert.deepEqual(await told(), [true, 3, 0, 0]);
       await deliver(it, await oneOut(it));
       assert.deepEqual(await told(), [true, 2, 1, 0]);
-      await it.ledger.bury(await oneOut(it), gone);
+      await it.ledger.deadLetter(await oneOut(it), gone);
       assert.deepEqual(await told(), [false, 0, 1, 2]);
     },
   ],
@@ -219,7 +219,7 @@ const deliveries: readonly ReaderCase[] = [
       assert.deepEqual([arrived.state, arrived.attempts], ['delivered', 2]);
       assert.deepEqual([arrived.nextAt, arrived.failure], [null, null]);
       await ended(it);
-      await it.ledger.bury(await oneOut(it), gone);
+      await it.ledger.deadLetter(await oneOut(it), gone);
       const dead = await delivery(it);
       assert.deepEqual([dead.state, dead.attempts, dead.nextAt], ['dead', 1, null]);
       assert.equal(dead.failure?.kind, 'gone');
@@ -231,7 +231,7 @@ const deliveries: readonly ReaderCase[] = [
       const hooked = await ended(it);
       await deliver(it, await oneOut(it));
       const dead = await ended(it, { channel: other });
-      await it.ledger.bury(await oneOut(it, other), gone);
+      await it.ledger.deadLetter(await oneOut(it, other), gone);
       const bot = await ended(it, { channel: again });
       const expected: readonly (readonly [Partial<DeliveryFilter>, readonly string[]])[] = [
         [{}, [bot, dead, hooked]],
@@ -338,7 +338,7 @@ async function ended(it: It, how: Ending = {}): Promise<string> {
   const claim = await oneIn(it, channel);
   const whole = endingOf(claim, told);
   const done = died
-    ? await it.ledger.bury(claim, failure('fault'), whole)
+    ? await it.ledger.deadLetter(claim, failure('fault'), whole)
     : await it.ledger.complete(claim, whole);
   assert.equal(done, true);
   return receipt!.id;
@@ -378,7 +378,7 @@ async function delivery(it: It): Promise<DeliveryRow> {
 
 /** Every row, two a page; a change comes between two pages. */
 async function pages<Row>(
-  read: (page: PageAsked) => Promise<Page<Row>>,
+  read: (page: PageRequest) => Promise<Page<Row>>,
   between: () => Promise<unknown>,
 ): Promise<Row[]> {
   const seen: Row[] = [];

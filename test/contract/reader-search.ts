@@ -56,7 +56,7 @@ export const searchReads: readonly ReaderCase[] = [
     async (it) => {
       await answered(it);
       const claim = await oneOut(it);
-      await it.ledger.bury(claim, gone);
+      await it.ledger.deadLetter(claim, gone);
       const { rows } = await it.reader.foundIds(claim.reply.id, all);
       assert.deepEqual(
         rows.map(({ kind, id, state }) => [kind, id, state]),
@@ -135,7 +135,7 @@ export const searchReads: readonly ReaderCase[] = [
       );
       assert.deepEqual(await textsBy(it, '/stop'), []);
       await accept(it, said('eve', 'the unlucky one'));
-      await it.ledger.bury(await oneIn(it), failure('fault'));
+      await it.ledger.deadLetter(await oneIn(it), failure('fault'));
       await accept(it, said('eve', 'the waiting one'));
       const found = await textsBy(it, 'the one');
       assert.deepEqual(
@@ -194,7 +194,7 @@ export const searchReads: readonly ReaderCase[] = [
       assert.deepEqual(await textsBy(it, 'ann'), []);
       await accept(it, said('cid', 'quokka'));
       const claim = await oneIn(it);
-      await it.ledger.bury(claim, failure('fault'));
+      await it.ledger.deadLetter(claim, failure('fault'));
       assert.equal((await textsBy(it, 'quokka')).length, 1);
       await it.ledger.discard(claim.message.id);
       assert.deepEqual(await textsBy(it, 'quokka'), []);

@@ -137,7 +137,7 @@ const deadLetters: readonly ReaderCase[] = [
     async (it, { durable }) => {
       const id = await arrive(it);
       const claim = await oneIn(it);
-      await it.ledger.bury(claim, failure('fault'), effects(claim, ['Sorry.']));
+      await it.ledger.deadLetter(claim, failure('fault'), effects(claim, ['Sorry.']));
       const story = await storyOf(it, id);
       assert.deepEqual([story.state, story.failure?.kind], ['dead', 'fault']);
       assert.equal(story.replies.length, 1, 'its sender is told');
@@ -155,7 +155,7 @@ const deadLetters: readonly ReaderCase[] = [
       const how = { park: false, possibleDuplicate: false };
       await it.ledger.defer(await oneOut(it), Date.now(), down, how);
       const claim = await dueOut(it);
-      await it.ledger.bury(claim, gone);
+      await it.ledger.deadLetter(claim, gone);
       const letter = only(await lettersOf(it));
       const { kind, whose, status, detail } = gone;
       assert.deepEqual(letter.failure, { kind, whose, status, detail });
@@ -178,7 +178,7 @@ const deadLetters: readonly ReaderCase[] = [
     'the parts of a reply that died together are one letter',
     async (it, { durable }) => {
       const { message, whole } = await split(it, 'one', 'two', 'three');
-      await it.ledger.bury(await oneOut(it), gone);
+      await it.ledger.deadLetter(await oneOut(it), gone);
       const letter = only(await lettersOf(it));
       assert.deepEqual([letter.id, letter.parts, letter.attempts], [whole, 3, 1]);
       const text = await it.reader.deadLetter(whole);
@@ -198,7 +198,7 @@ const deadLetters: readonly ReaderCase[] = [
     async (it) => {
       const { whole } = await split(it, 'one', 'two', 'three');
       await deliver(it, await oneOut(it));
-      await it.ledger.bury(await dueOut(it), gone);
+      await it.ledger.deadLetter(await dueOut(it), gone);
       const letter = only(await lettersOf(it));
       assert.deepEqual([letter.id, letter.parts], [whole, 2]);
     },
@@ -210,7 +210,7 @@ const deadLetters: readonly ReaderCase[] = [
       for (let at = 0; at < 7; at++) {
         await answered(it);
         const claim = await oneOut(it);
-        await it.ledger.bury(claim, at % 2 === 0 ? gone : down);
+        await it.ledger.deadLetter(claim, at % 2 === 0 ? gone : down);
         dead.unshift(claim.reply.id);
       }
       const seen: string[] = [];
@@ -234,10 +234,10 @@ const deadLetters: readonly ReaderCase[] = [
     async (it) => {
       for (const why of [gone, down, gone]) {
         await answered(it);
-        await it.ledger.bury(await oneOut(it), why);
+        await it.ledger.deadLetter(await oneOut(it), why);
       }
       await arrive(it);
-      await it.ledger.bury(await oneIn(it), gone);
+      await it.ledger.deadLetter(await oneIn(it), gone);
       const reasons = await it.reader.deadLetterReasons();
       assert.deepEqual(
         [reasons[0]?.box, reasons[0]?.kind, reasons[0]?.status, reasons[0]?.count],

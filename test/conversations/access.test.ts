@@ -123,12 +123,12 @@ test('of several instances one alone is connected to an account', async () => {
   const alone = createAlone();
   const posts: string[] = [];
   const free = Promise.withResolvers<void>();
-  const hold: Peers['hold'] = async (post, run, wanted) => {
+  const withLease: Peers['withLease'] = async (post, run, wanted) => {
     posts.push(post);
     await free.promise;
-    return alone.hold(post, run, wanted);
+    return alone.withLease(post, run, wanted);
   };
-  const it = openHouse(openMemory(clock), clock, { peers: { ...alone, hold } });
+  const it = openHouse(openMemory(clock), clock, { peers: { ...alone, withLease } });
   await it.host.use(runningConfigOf(it.messenger.bot('77:a'), echo('b'), null));
   for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
   assert.deepEqual(posts, [it.messenger.key]);

@@ -23,14 +23,14 @@ type Platform = {
   /** The variable of the bot's token, and its value. */
   readonly token: readonly [name: string, value: string];
   /** Sends a stranger's message to the bot. */
-  readonly pairingRequest: () => Promise<void>;
+  readonly writeAsStranger: () => Promise<void>;
   /** Returns the bot's first message. */
   readonly first: () => Promise<string>;
 };
 
 async function letInOn(
   page: string,
-  { url, token, pairingRequest, first }: Platform,
+  { url, token, writeAsStranger, first }: Platform,
 ): Promise<void> {
   await using folder = await scratch();
   const { args, exported } = unaskedOn(page);
@@ -45,7 +45,7 @@ async function letInOn(
   await writeFile(file, JSON.stringify({ ...document, observability }));
   await using service = startServe(file, env);
   await service.saw('"listening"');
-  await pairingRequest();
+  await writeAsStranger();
   const code = /: (\S+)\. /.exec(await first())![1]!;
   const paired = await runCommand(['pair', code], around);
   assert.deepEqual([paired.code, paired.err], [0, '']);
@@ -59,7 +59,7 @@ test('on Telegram, as the page says', async () => {
   await letInOn('docs/get-started/telegram.md', {
     url: telegram.url,
     token: ['TELEGRAM_TOKEN', telegram.token],
-    pairingRequest: async () => void telegram.say(chat, 'Is anybody there?'),
+    writeAsStranger: async () => void telegram.say(chat, 'Is anybody there?'),
     first: async () => (await telegram.waitForSent(1))[0]!.text,
   });
 });
@@ -70,7 +70,7 @@ test('on Discord, as the page says', async () => {
   await letInOn('docs/get-started/discord.md', {
     url: discord.url,
     token: ['DISCORD_TOKEN', discord.token],
-    pairingRequest: async () => {
+    writeAsStranger: async () => {
       await discord.waitForReady();
       discord.say(ada, 'Is anybody there?');
     },

@@ -2,12 +2,12 @@
 import type { TakeoverPort } from '../../src/admin/admin.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Hold } from '../../src/domain/takeover.ts';
+import type { TakeoverTimes } from '../../src/domain/takeover.ts';
 import { ids, said, type Calls } from './admin-ledger.ts';
 
 const channel = 'webhook' as ChannelKey;
 const conversation = ids.conversation as ConversationId;
-export const hold: Hold = { since: 1_000, untilAt: 3_601_000 };
+export const hold: TakeoverTimes = { since: 1_000, untilAt: 3_601_000 };
 
 const message: Message = {
   id: ids.message as MessageId,

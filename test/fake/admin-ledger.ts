@@ -9,17 +9,17 @@ import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids
 import type { TurnedAway } from '../../src/domain/gate.ts';
 import { approvalId, approvalReads } from './admin-approvals.ts';
 import { Bucket } from '../../src/telemetry/figures/counting.ts';
-import type { FiguresAsked, KeptFigures } from '../../src/telemetry/figures/figures.ts';
-import { Gathering } from '../../src/telemetry/figures/rollup.ts';
+import type { FiguresRequest, KeptFigures } from '../../src/telemetry/figures/figures.ts';
+import { Rollup } from '../../src/telemetry/figures/rollup.ts';
 import type { NoteText } from '../../src/domain/note.ts';
-import type { Page, PageAsked } from '../../src/domain/page.ts';
+import type { Page, PageRequest } from '../../src/domain/page.ts';
 import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
 import type { FoundRow, FoundText } from '../../src/domain/search.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/ledger/ledger.ts';
 import { spentBy } from './admin-spend.ts';
 import type { DeadLetter, DeadLetterText, FailureSummary, Story } from '../../src/domain/story.ts';
-import type { StoryText, TurnText, Whose } from '../../src/domain/story.ts';
+import type { StoryText, TurnText, MessageOwner } from '../../src/domain/story.ts';
 
 export const ids = {
   message: '0123456789abcdefghjkmn',
@@ -279,11 +279,11 @@ export type Calls = unknown[][];
 type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
 
 export function fakeReader(calls: Calls): LedgerReader {
-  const page = <Row>(asked: PageAsked, rows: readonly Row[]): Page<Row> => {
+  const page = <Row>(asked: PageRequest, rows: readonly Row[]): Page<Row> => {
     if (asked.after !== null || rows.length === 0) return { rows: [], next: null };
     return { rows, next: Buffer.from('["further"]').toString('base64url') };
   };
-  const isIt = (whose: Whose): boolean =>
+  const isIt = (whose: MessageOwner): boolean =>
     whose.channel === channel &&
     (whose.kind === 'sender' ? whose.sender === ids.sender : whose.conversation === conversation);
   const note = <Answer>(answer: Answer, ...call: unknown[]): Promise<Answer> => {
@@ -342,11 +342,11 @@ export function fakeReader(calls: Calls): LedgerReader {
 }
 
 /** One message arrived an hour ago, and a model answered it. */
-function keptFigures(asked: FiguresAsked): KeptFigures {
+function keptFigures(asked: FiguresRequest): KeptFigures {
   const bucket = new Bucket(asked.from);
   bucket.accepted = bucket.answered = bucket.model(model, 'local_runtime').answered = 1;
   bucket.mark({ at: asked.from, revision: ids.revision });
-  const gathering = new Gathering(asked);
+  const gathering = new Rollup(asked);
   gathering.add({ at: asked.from, body: JSON.stringify({ ...more, ...bucket.body() }) });
   return gathering.told({ first: { minute: asked.from, hour: null }, ownUntil: null });
 }

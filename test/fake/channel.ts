@@ -1,5 +1,10 @@
 /** A channel without a platform: the test hands messages in, and it notes its deliveries. */
-import type { Receive, Channel, ChannelProblem, Handled } from '../../src/channels/channel.ts';
+import type {
+  Receive,
+  Channel,
+  ChannelProblem,
+  ReceiveResult,
+} from '../../src/channels/channel.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
@@ -15,7 +20,7 @@ export class FakePlatform {
   }
 
   /** Hands one message to the newest connected channel. */
-  say(conversation: string, text: string): Promise<Handled> {
+  say(conversation: string, text: string): Promise<ReceiveResult> {
     const receive = this.#connected.at(-1);
     if (receive === undefined) throw new Error('no channel is connected');
     const { key } = this;

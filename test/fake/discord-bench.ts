@@ -1,7 +1,7 @@
 /** A Discord channel on a scripted platform, with a ledger that notes each group of writes. */
 import { patienceMs } from '../support/waiting.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Receive, Channel, Handled, Cursor } from '../../src/channels/channel.ts';
+import type { Receive, Channel, ReceiveResult, Cursor } from '../../src/channels/channel.ts';
 import { createDiscordChannel } from '../../src/channels/discord/discord.ts';
 import type { DiscordDeps } from '../../src/channels/discord/discord.ts';
 import type { AccessConfig, EnvName, MessengerConfig } from '../../src/config/config.ts';
@@ -18,7 +18,7 @@ export class NotingLedger {
   readonly commits: { readonly ids: readonly string[]; readonly place: Cursor | undefined }[] = [];
   readonly cursors = new Map<string, string>();
   /** The first answers, one for each call with messages. */
-  readonly refusals: Handled[] = [];
+  readonly refusals: ReceiveResult[] = [];
   /** Releases the callers that wait for room. */
   makeRoom: () => void = () => {};
   waiting = false;
@@ -52,7 +52,7 @@ export class NotingLedger {
     return JSON.parse(this.cursors.get('session') ?? 'null') as never;
   }
 
-  async #take(batch: readonly Inbound[], place?: Cursor): Promise<Handled> {
+  async #take(batch: readonly Inbound[], place?: Cursor): Promise<ReceiveResult> {
     await this.gate;
     const refusal = batch.length > 0 ? this.refusals.shift() : undefined;
     if (refusal !== undefined) return refusal;

@@ -1,6 +1,6 @@
 /** The server's plan of a statement, without running the statement. */
 import type { Client } from 'pg';
-import type { Asked } from '../../src/ledger/postgres/write/statement.ts';
+import type { Query } from '../../src/ledger/postgres/write/statement.ts';
 
 export type PlanNode = {
   readonly 'Node Type': string;
@@ -12,7 +12,7 @@ export type PlanNode = {
 /** Every node of the statement's plan, the outermost first. */
 export async function planOf(
   client: Client,
-  { text, values }: Asked,
+  { text, values }: Query,
 ): Promise<readonly PlanNode[]> {
   const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`, [...values]);
   return nodesIn(rows[0]['QUERY PLAN'][0].Plan as PlanNode);
@@ -23,7 +23,7 @@ function nodesIn(node: PlanNode): readonly PlanNode[] {
 }
 
 /** The tables that a statement reads whole. */
-export async function tablesReadWhole(client: Client, asked: Asked): Promise<readonly string[]> {
+export async function tablesReadWhole(client: Client, asked: Query): Promise<readonly string[]> {
   const nodes = await planOf(client, asked);
   return nodes.flatMap((node) => {
     const table = node['Relation Name'];

@@ -1,7 +1,7 @@
 /** Calls of the tool `http_fetch`. */
 import { createHttpFetch } from '../../src/brains/tools/http-fetch.ts';
 import type { ToolSurroundings } from '../../src/brains/tools/tool.ts';
-import { takeoverClock } from '../support/hand-clock.ts';
+import { handClock } from '../support/hand-clock.ts';
 import { callTool, type Called } from '../agents/tool-call.ts';
 import { noReserved } from './reserved.ts';
 import { startWeb, type Show } from './web.ts';
@@ -18,7 +18,7 @@ export function fetchWith(
   { allowHosts, bytesMax = 65_536, redirectsMax = 3, names = {} }: FetchSettings,
   url: string,
   surroundings: Partial<ToolSurroundings> = {},
-  { now, steady, deadlines } = takeoverClock(),
+  { now, steady, deadlines } = handClock(),
 ): Promise<Called> {
   const tool = createHttpFetch(
     { allowHosts, bytesMax, redirectsMax },

@@ -1,6 +1,10 @@
 /** A keychain in memory, and a look-up of names, which keep the contracts of src/secrets. */
 import { secretSources } from '../../src/config/found-secret.ts';
-import type { FoundSecret, FoundSecrets, SecretSource } from '../../src/config/found-secret.ts';
+import type {
+  SecretLookupResult,
+  SecretLookupResults,
+  SecretSource,
+} from '../../src/config/found-secret.ts';
 import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
 import type { KeychainFault } from '../../src/secrets/secrets.ts';
 import type { KeychainState } from '../../src/domain/keychain-state.ts';
@@ -94,7 +98,7 @@ export function fakeLookup(held: Places, since: number, other: Places = {}): Fak
   return {
     asked,
     foundAt: (name) => (Object.hasOwn(held, name) ? since : null),
-    async find(names): Promise<FoundSecrets> {
+    async find(names): Promise<SecretLookupResults> {
       asked.push(...names);
       return new Map(names.map((name) => [name, foundIn(held, name)]));
     },
@@ -109,7 +113,7 @@ export function fakeLookup(held: Places, since: number, other: Places = {}): Fak
   };
 }
 
-function foundIn(places: Places, name: string): FoundSecret {
+function foundIn(places: Places, name: string): SecretLookupResult {
   const source = Object.hasOwn(places, name) ? places[name] : undefined;
   if (source === undefined || source === 'unreadable') return { kind: 'missing', looked: [] };
   return { kind: 'value', value: `a canary of ${name}`, source, unused: [] };

@@ -18,7 +18,7 @@ import { connect, cut } from '../../src/ledger/postgres/server/connect.ts';
 import { ServerReads } from '../../src/ledger/postgres/server/reads.ts';
 import { compose } from '../../src/ledger/postgres/write/compose.ts';
 import { batchTimes, Batches } from '../../src/ledger/postgres/write/batches.ts';
-import type { Asked } from '../../src/ledger/postgres/write/statement.ts';
+import type { Query } from '../../src/ledger/postgres/write/statement.ts';
 import { Writer } from '../../src/ledger/postgres/write/writer.ts';
 import { migratedDatabase } from './postgres.ts';
 
@@ -32,7 +32,7 @@ export type LedgerDeps = AsyncDisposable & {
   readonly reads: Reads;
   readonly batches: PostgresBatches;
   /** Every statement that the parts sent. */
-  readonly asked: Asked[];
+  readonly asked: Query[];
   readonly letters: DeadLetters;
   readonly forgetting: Forgetting;
   /** Runs `act` once, when a read has its rows, before it returns them. */
@@ -53,7 +53,7 @@ export async function openParts(
   const self = ownProcess();
   const joined = await joinInstances(client, { version: 'test', self, now: () => now });
   if (joined.kind !== 'joined') throw new Error('somebody else has it');
-  const asked: Asked[] = [];
+  const asked: Query[] = [];
   const server = new ServerReads(() => connect(url), 60_000);
   let then: (() => Promise<unknown>) | null = null;
   const reads: Reads = {

@@ -3,14 +3,14 @@
  * account. Two clients that fetch from it at once are a fault.
  */
 import { systemClock } from '../../src/lib/clock.ts';
-import { HealthState, type Channel, type Handled } from '../../src/channels/channel.ts';
+import { HealthState, type Channel, type ReceiveResult } from '../../src/channels/channel.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 
 type Bot = Channel & { readonly token: string; readonly settings: string };
 
-type Update = { readonly message: Inbound; readonly done: (handled: Handled) => void };
+type Update = { readonly message: Inbound; readonly done: (handled: ReceiveResult) => void };
 
 export class FakeMessenger {
   readonly key: ChannelKey;
@@ -30,7 +30,7 @@ export class FakeMessenger {
   }
 
   /** Resolves with the service's answer. A refused message waits until the next one. */
-  say(sender: string, text: string, more: Partial<Inbound> = {}): Promise<Handled> {
+  say(sender: string, text: string, more: Partial<Inbound> = {}): Promise<ReceiveResult> {
     const { key } = this;
     const message: Inbound = {
       channel: key,

@@ -19,13 +19,13 @@ export class FakePeers {
     return {
       id,
       instances: () => this.#instances(),
-      hold: (post, run, until) => this.#hold(id, post, run, until),
+      withLease: (post, run, until) => this.#hold(id, post, run, until),
       holds: (post) => this.#posts.get(post) === id,
-      tell: async (kind, body) => {
+      broadcast: async (kind, body) => {
         this.told.push({ kind, body });
         await Promise.all([...this.#seats.values()].map((seat) => seat.ears.notify(kind, body)));
       },
-      on: (kind, heard) => ears.on(kind, heard),
+      onBroadcast: (kind, heard) => ears.on(kind, heard),
       share: () => Math.max(1, this.#seats.size),
       onChange: (changed) => {
         this.#changes.add(changed);

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import {
   HealthState,
   type Receive,
-  type Handled,
+  type ReceiveResult,
   type Receipt,
 } from '../../src/channels/channel.ts';
 import type { RecentQuestions } from '../../src/channels/messenger/recent-questions.ts';
@@ -16,7 +16,7 @@ import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import type { TakeoverClock } from '../support/hand-clock.ts';
+import type { HandClock } from '../support/hand-clock.ts';
 import { patienceMs } from '../support/waiting.ts';
 import { ScriptedTelegram, token } from './scripted-telegram.ts';
 import { noteEvents } from './webhook.ts';
@@ -34,7 +34,7 @@ const hurried: PollTimes = {
 export class HeldLedger {
   readonly taken: string[] = [];
   readonly repeats: string[] = [];
-  readonly refusals: Handled[] = [];
+  readonly refusals: ReceiveResult[] = [];
   settles = true;
   free = 1_000;
   /** The senders that the gate turns away. */
@@ -47,7 +47,7 @@ export class HeldLedger {
   }
 
   readonly receive: Receive = Object.assign(
-    async (batch: readonly Inbound[]): Promise<Handled> => {
+    async (batch: readonly Inbound[]): Promise<ReceiveResult> => {
       const refusal = this.refusals.shift();
       if (refusal !== undefined) return refusal;
       if (batch.length > this.free) return { kind: 'refused', reason: 'full', retryAfterMs: 5 };
@@ -76,7 +76,7 @@ export class HeldLedger {
 /** @param clock of everything but pauses; by default this machine's */
 export async function startPolling(
   times: Partial<PollTimes> = {},
-  clock: Pick<TakeoverClock, 'now' | 'steady' | 'deadlines'> = {
+  clock: Pick<HandClock, 'now' | 'steady' | 'deadlines'> = {
     ...systemClock,
     deadlines: createDeadlines(),
   },

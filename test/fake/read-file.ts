@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ChannelKey } from '../../src/domain/ids.ts';
-import type { PageAsked } from '../../src/domain/page.ts';
+import type { PageRequest } from '../../src/domain/page.ts';
 import { migrate } from '../../src/ledger/sqlite/files/migrations.ts';
 import { openSqliteReader } from '../../src/ledger/sqlite/read/reader.ts';
 import type { LedgerReader } from '../../src/ledger/ledger.ts';
 
 export const hook = 'webhook' as ChannelKey;
-export const all: PageAsked = { after: null, limit: 500 };
+export const all: PageRequest = { after: null, limit: 500 };
 
 export class ReadFile implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-reader-'));
@@ -82,7 +82,9 @@ export function addWaiting(db: DatabaseSync, conversation: string): string {
 }
 
 export async function everyPage<T>(
-  ask: (page: PageAsked) => Promise<{ readonly rows: readonly T[]; readonly next: string | null }>,
+  ask: (
+    page: PageRequest,
+  ) => Promise<{ readonly rows: readonly T[]; readonly next: string | null }>,
   limit: number,
   between: (page: number) => void = () => {},
 ): Promise<T[]> {

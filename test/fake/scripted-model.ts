@@ -3,7 +3,7 @@ import { failure } from '../../src/domain/failure.ts';
 import type { FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Outcome, ToolCall } from '../../src/domain/outcome.ts';
-import type { Model, ModelCheck, ModelRequest, Sees } from '../../src/brains/models/model.ts';
+import type { Model, ModelCheck, ModelRequest, Vision } from '../../src/brains/models/model.ts';
 import type { Stop } from '../../src/lib/stop.ts';
 
 /** One question that waits for its outcome. */
@@ -24,7 +24,7 @@ export class ScriptedModel implements Model {
   readonly locality: 'local' | 'cloud';
   readonly mayForward = false;
   /** Whether it accepts pictures. */
-  seesPictures: Sees = false;
+  seesPictures: Vision = false;
   readonly questions: Question[];
 
   /** @param questions receives all its questions: several models may share one list */
@@ -39,7 +39,7 @@ export class ScriptedModel implements Model {
     return this.questions.at(-1)!;
   }
 
-  sees(): Promise<Sees> {
+  sees(): Promise<Vision> {
     return Promise.resolve(this.seesPictures);
   }
 

@@ -6,7 +6,7 @@ import { createRateLimiter } from '../../src/channels/telegram/rate-limits.ts';
 import { send } from '../../src/channels/telegram/sending.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import { takeoverClock } from '../support/hand-clock.ts';
+import { handClock } from '../support/hand-clock.ts';
 import { ScriptedTelegram, token } from './scripted-telegram.ts';
 import type { Planned } from './scripted-telegram.ts';
 
@@ -20,7 +20,7 @@ export async function startSending(
   const wide = { everyMs: 0, burst: 1 };
   const limits = given.paced ? {} : { bot: wide, person: wide, group: wide };
   const telegram = await ScriptedTelegram.start();
-  const clock = takeoverClock();
+  const clock = handClock();
   const { deadlines, steady } = clock;
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { baseUrl = telegram.url } = given;

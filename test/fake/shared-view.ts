@@ -1,6 +1,6 @@
 /** The shared view of instances, in this process. A test may hold it back, or make it fail. */
 import type {
-  Looked,
+  SharedSnapshot,
   LiveEventBatch,
   RowsOfChannel,
   SharedView,
@@ -21,11 +21,12 @@ export class FakeView {
   readonly view: SharedView = {
     publish: (instance, report) =>
       this.#pass('publish', () => void this.reports.set(instance, { report, at: this.clockMs })),
-    look: () => this.#pass('look', () => this.#look()),
-    tell: (liveEventBatch) => this.#pass('tell', () => void this.lots.push(liveEventBatch)),
+    readReports: () => this.#pass('look', () => this.#look()),
+    publishEvents: (liveEventBatch) =>
+      this.#pass('tell', () => void this.lots.push(liveEventBatch)),
     newest: () =>
       this.#pass('newest', () => new Map(this.lots.map(({ instance, n }) => [instance, n]))),
-    hear: (after) =>
+    readBatches: (after) =>
       this.#pass('hear', () =>
         this.lots.filter(({ instance, n }) => n > (after.get(instance) ?? Infinity)),
       ),
@@ -33,7 +34,7 @@ export class FakeView {
     [Symbol.asyncDispose]: async () => {},
   };
 
-  #look(): Looked {
+  #look(): SharedSnapshot {
     const reports = Array.from(this.reports, ([instance, { report, at }]) => {
       return { instance, report, ageMs: this.clockMs - at };
     });

@@ -12,7 +12,7 @@ import type { ListenDeps, ListenLimits, Listeners } from '../../src/lib/listener
 import type { Accepted, Receive, Refused } from '../../src/channels/channel.ts';
 import { createWebhookChannel } from '../../src/channels/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channels/webhook/webhook.ts';
-import { takeoverClock } from '../support/hand-clock.ts';
+import { handClock } from '../support/hand-clock.ts';
 
 const unsigned = { outboundSecret: null, signingKey: null };
 export const secret = 'a-secret-for-tests';
@@ -102,7 +102,7 @@ export async function startWebhook(
   deps: Partial<ListenDeps> = {},
   limits: Partial<ListenLimits> = {},
 ): Promise<RunningWebhook> {
-  const { deadlines, now, steady } = takeoverClock();
+  const { deadlines, now, steady } = handClock();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events, calls } = noteEvents();
   const listeners = patient(

@@ -18,7 +18,7 @@ const name = 'WEBHOOK_SECRET';
 const value = 'canary-of-the-commands';
 
 /** Commands in a folder with a configuration that names one secret. */
-async function turnContext(session: Session, more: Record<string, unknown> = {}) {
+async function openCommands(session: Session, more: Record<string, unknown> = {}) {
   const nowhere = 'http://127.0.0.1:9';
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: nowhere, receiverUrl: nowhere };
@@ -38,7 +38,7 @@ suite('svc secrets over gnome-keyring', () => {
   keyringTest('what is set is found by every command, and deleted again', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
-    const { svc } = await turnContext(session);
+    const { svc } = await openCommands(session);
     const missing = await svc('secrets where WEBHOOK_SECRET');
     assert.equal(missing.code, 1);
     assert.match(missing.err, /WEBHOOK_SECRET stands nowhere/);
@@ -74,7 +74,7 @@ suite('svc secrets over gnome-keyring', () => {
   keyringTest('the environment wins, and is told to; the keychain is then not asked', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
-    const { svc } = await turnContext(session);
+    const { svc } = await openCommands(session);
     const env = { [name]: 'from-the-environment' };
     const set = await svc('secrets set WEBHOOK_SECRET', { input: value, env });
     assert.match(set.err, /! WEBHOOK_SECRET in the environment comes first/);
@@ -96,7 +96,7 @@ suite('svc secrets over gnome-keyring', () => {
   keyringTest('svc serves with what the keychain has, and no process shows it', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
-    const { svc, cwd } = await turnContext(session);
+    const { svc, cwd } = await openCommands(session);
     await svc('secrets set WEBHOOK_SECRET', { input: value });
     const env = { ...session.env, PATH: process.env['PATH'] };
     const run = runSvc(['serve', '--log-level', 'debug'], { cwd, env });
@@ -119,7 +119,7 @@ suite('svc secrets over gnome-keyring', () => {
   keyringTest('a locked keyring ends the boot with 78 and says what to do', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
-    const { svc } = await turnContext(session);
+    const { svc } = await openCommands(session);
     await svc('secrets set WEBHOOK_SECRET', { input: value });
     await keyring.end();
     await session.startKeyring('locked');
@@ -135,7 +135,7 @@ suite('svc secrets over gnome-keyring', () => {
   keyringTest('a keyring that hangs ends the boot with 78, within its limit', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
-    const { svc } = await turnContext(session);
+    const { svc } = await openCommands(session);
     await svc('secrets set WEBHOOK_SECRET', { input: value });
     keyring.halt();
     const serve = await svc('serve', { keychainLimits: hasty });
@@ -146,7 +146,7 @@ suite('svc secrets over gnome-keyring', () => {
   keyringTest('a stop ends the wait for a keyring that hangs', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
-    const { svc, cwd } = await turnContext(session);
+    const { svc, cwd } = await openCommands(session);
     await svc('secrets set WEBHOOK_SECRET', { input: value });
     keyring.halt();
     await using run = startCommand(['secrets', 'where', name], { cwd, env: session.env });
@@ -157,7 +157,7 @@ suite('svc secrets over gnome-keyring', () => {
   keyringTest('at a terminal the value is asked for, and not shown', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
-    const { svc, cwd } = await turnContext(session);
+    const { svc, cwd } = await openCommands(session);
     await using terminal = openRealTerminal(['secrets', 'set', name], { cwd, env: session.env });
     await terminal.sees(/Value of WEBHOOK_SECRET: /);
     terminal.type(`${value}\r`);
@@ -179,7 +179,7 @@ suite('svc secrets over gnome-keyring', () => {
     async () => {
       await using session = await openSession();
       await session.startKeyring('unlocked');
-      const { svc, cwd } = await turnContext(session, { storage: { path: 'svc.db' } });
+      const { svc, cwd } = await openCommands(session, { storage: { path: 'svc.db' } });
       await using first = startCommand(['serve'], {
         cwd,
         env: { ...session.env, [name]: 'for-the-first-start' },

@@ -12,7 +12,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { clockAtHand, openSound, type Backend } from '../contract/ledger/forms.ts';
-import type { GatheringClock } from '../../src/ledger/engine/order/merging.ts';
+import type { MergeClock } from '../../src/ledger/engine/order/merging.ts';
 import {
   accepted,
   effects,
@@ -178,7 +178,7 @@ suite('after a commit that failed', () => {
     const ends = [
       it.ledger.complete(cid!, effects(cid!, ['d'])),
       it.ledger.delivered(waits),
-      it.ledger.bury(dies, why),
+      it.ledger.deadLetter(dies, why),
       it.ledger.recordWrite({ at: 1, action: 'replay', target: {}, status: 200, reason: null }),
     ];
     const forgotten = it.ledger.forget({ kind: 'sender', channel: hook, sender: 'nobody' });
@@ -270,7 +270,7 @@ function open(
 
 function ledgerOver(
   storage: HeldStorage,
-  clock: GatheringClock,
+  clock: MergeClock,
   onFault: (error: unknown) => void = () => {},
   buried: () => void = () => {},
 ): Ledger {

@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import type { ModelName } from '../../src/domain/ids.ts';
 import { anyMessage } from '../../src/domain/records.ts';
 import { failure } from '../../src/domain/failure.ts';
-import type { Page, PageAsked } from '../../src/domain/page.ts';
-import { type FiguresAsked } from '../../src/telemetry/figures/figures.ts';
+import type { Page, PageRequest } from '../../src/domain/page.ts';
+import { type FiguresRequest } from '../../src/telemetry/figures/figures.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openMigration, type Place } from '../../src/ledger/migrate/open.ts';
 import type { Moved } from '../../src/ledger/migrate/migrate.ts';
@@ -76,7 +76,7 @@ async function fill(path: string): Promise<void> {
   });
   const keyed = { dedupeKey: 'once', sensitivity: 'private' } as const;
   await accept(bench, said('bob', 'dies', keyed));
-  await ledger.bury(await oneIn(bench), failure('gone'));
+  await ledger.deadLetter(await oneIn(bench), failure('gone'));
   await accept(bench, said('eve', 'replayed'), said('eve', 'before it'));
   const dead = await oneIn(bench);
   const call = { key: `${dead.message.id}:1:1`, at: Date.now(), tool: 'echo', mode: 'allow' };
@@ -85,7 +85,7 @@ async function fill(path: string): Promise<void> {
   ledger.calls.logCallEnd(dead, call.key, { outcome: 'ran', ms: 2, text: 'done' } as never);
   const read = { kind: 'text', name: 'a \0 \uE000.txt', text: 'buy \0 \uE000 milk' } as const;
   await ledger.attachments.keep(dead, [read]);
-  await ledger.bury(dead, failure('gone'));
+  await ledger.deadLetter(dead, failure('gone'));
   await answer(bench, await oneIn(bench));
   assert.equal(await ledger.replay(dead.message.id), 'done');
   const bot = { channel: other, address: { channel: other, target: 'x' } };
@@ -118,7 +118,7 @@ async function fillApprovals(it: HasLedger): Promise<void> {
 
 /** A whole day. */
 const day = 20_000 * 24 * hourMs;
-const figures: FiguresAsked = {
+const figures: FiguresRequest = {
   lengthMs: minuteMs,
   stepMs: minuteMs,
   from: day,
@@ -157,7 +157,7 @@ async function refusal(from: Place, to: Place): Promise<string> {
 async function toldBy(reader: LedgerReader | StoreProblem): Promise<unknown> {
   assert.ok(!('kind' in reader));
   await using open = reader;
-  const all = async <T>(read: (page: PageAsked) => Promise<Page<T>>): Promise<readonly T[]> =>
+  const all = async <T>(read: (page: PageRequest) => Promise<Page<T>>): Promise<readonly T[]> =>
     (await read({ after: null, limit: 500 })).rows;
   const messages = await all((page) => open.messages(anyMessage, page));
   const conversations = await all((page) => open.conversations(page));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { failure } from '../../src/domain/failure.ts';
 import { createIdSource, type ChannelKey, type ReplyId } from '../../src/domain/ids.ts';
-import type { Page, PageAsked } from '../../src/domain/page.ts';
+import type { Page, PageRequest } from '../../src/domain/page.ts';
 import { anyMessage } from '../../src/domain/records.ts';
 import type { Story } from '../../src/domain/story.ts';
 import type { TurnOutcome } from '../../src/domain/trace.ts';
@@ -45,7 +45,7 @@ async function work(ledger: Ledger, chance: () => number, shift: () => void): Pr
       const dice = chance();
       const how = { park: chance() < 0.5, possibleDuplicate: chance() < 0.5 };
       if (dice < 0.6) await ledger.delivered(claim);
-      else if (dice < 0.8) await ledger.bury(claim, one([gone, down]));
+      else if (dice < 0.8) await ledger.deadLetter(claim, one([gone, down]));
       else await ledger.defer(claim, Date.now() + 9_000_000, down, how);
     }
     if (chance() < 0.05) await ledger.replay(one(ids));
@@ -79,12 +79,12 @@ async function end(ledger: Ledger, claim: InClaim, chance: () => number): Promis
     notes: [{ kind: 'add', scope: { kind: 'conversation' }, note, notesMax: 9 } as const],
     toolUses: [{ ...use, rule: 'r', outcome: 'done', arguments: '{}', told: 'it is' } as const],
   };
-  if (chance() < 0.15) await ledger.bury(claim, gone, whole_);
+  if (chance() < 0.15) await ledger.deadLetter(claim, gone, whole_);
   else await ledger.complete(claim, whole_);
 }
 
 /** Reads every row of a list, three a page. */
-async function all<Row>(read: (page: PageAsked) => Promise<Page<Row>>): Promise<Row[]> {
+async function all<Row>(read: (page: PageRequest) => Promise<Page<Row>>): Promise<Row[]> {
   const rows: Row[] = [];
   for (let after: string | null = null; ;) {
     const page: Page<Row> = await read({ after, limit: 3 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
-import type { Page, PageAsked } from '../../src/domain/page.ts';
+import type { Page, PageRequest } from '../../src/domain/page.ts';
 import { anyMessage } from '../../src/domain/records.ts';
 import { createMemoryReader } from '../../src/ledger/memory/reader.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
@@ -53,7 +53,7 @@ test('what a slot knew of a story is gone when another takes it', async () => {
   await accept(it, said('ada', 'hello'));
   const claim = await oneIn(it);
   await answer(it, claim, 'hi');
-  await it.ledger.bury(await oneOut(it), failure('gone'));
+  await it.ledger.deadLetter(await oneOut(it), failure('gone'));
   assert.equal((await it.reader.deadLetters({ after: null, limit: 5 })).rows.length, 1);
   const [next] = await accept(it, said('ada', 'again'));
   assert.deepEqual((await it.reader.deadLetters({ after: null, limit: 5 })).rows, []);
@@ -90,7 +90,7 @@ test('of what came in one millisecond the later one stands first, each on one pa
   );
 });
 
-async function everyRow<Row>(read: (page: PageAsked) => Promise<Page<Row>>): Promise<Row[]> {
+async function everyRow<Row>(read: (page: PageRequest) => Promise<Page<Row>>): Promise<Row[]> {
   const seen: Row[] = [];
   for (let after: string | null = null; ;) {
     const page: Page<Row> = await read({ after, limit: 2 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writePins, type Pin } from '../../src/config/mcp-pins.ts';
-import type { McpStanding } from '../../src/domain/tool-use.ts';
+import type { McpHealth } from '../../src/domain/tool-use.ts';
 import { definitionOf } from '../../src/brains/tools/mcp/definition.ts';
 import { asks, bodyOf, inTurn, stage, toolsOf, wires, type Scene } from '../agents/stage.ts';
 import { echo, oddTools, startHttpMcp } from '../fake/mcp/http-server.ts';
@@ -24,7 +24,7 @@ async function pinned({ folder, adminPort }: Scene): Promise<void> {
   await writePins(join(folder, 'svc.mcp.json'), new Map([['far', new Map(own)]]));
   await until('all are announced', async () => {
     const answer = await fetch(`http://127.0.0.1:${adminPort}/api/v1/status`);
-    const { mcp } = (await answer.json()) as { mcp: McpStanding[] };
+    const { mcp } = (await answer.json()) as { mcp: McpHealth[] };
     return mcp[0]!.tools.every(({ state }) => state === 'announced');
   });
 }

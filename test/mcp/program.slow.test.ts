@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writePins, type Pin } from '../../src/config/mcp-pins.ts';
-import type { McpStanding } from '../../src/domain/tool-use.ts';
+import type { McpHealth } from '../../src/domain/tool-use.ts';
 import { asks, inTurn, stage, toolsOf, wires } from '../agents/stage.ts';
 import { isAlive } from '../fake/mcp/alive.ts';
 import { definitionsOf, fakeServer } from '../fake/mcp/stage.ts';
@@ -32,7 +32,7 @@ async function pin(folder: string): Promise<void> {
   await writePins(join(folder, 'svc.mcp.json'), new Map([['fake', new Map(own)]]));
 }
 
-type Told = { mcp: McpStanding[]; warnings: { code: string; message: string; path: string }[] };
+type Told = { mcp: McpHealth[]; warnings: { code: string; message: string; path: string }[] };
 
 async function statusOf(adminPort: number): Promise<Told> {
   const answer = await fetch(`http://127.0.0.1:${adminPort}/api/v1/status`);

@@ -96,7 +96,7 @@ test('the message that ends the process each time is found, and no other is', as
   const poison = await oneIn(it);
   assert.deepEqual([poison.message.text, poison.poison], ['a', true]);
   const told = effects(poison, ['sorry'], { turn: null });
-  assert.equal(await it.ledger.bury(poison, failure('poison'), told), true);
+  assert.equal(await it.ledger.deadLetter(poison, failure('poison'), told), true);
   assert.deepEqual(textsIn(await takeIn(it, 10)).sort(), ['b', 'behind a']);
 });
 

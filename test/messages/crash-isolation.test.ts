@@ -90,7 +90,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     const poison = await oneIn(it);
     assert.deepEqual([poison.message.text, poison.poison], ['b', true]);
     const told = effects(poison, ['sorry'], { turn: null });
-    assert.equal(await it.ledger.bury(poison, failure('poison'), told), true);
+    assert.equal(await it.ledger.deadLetter(poison, failure('poison'), told), true);
     const later = await oneIn(it);
     assert.deepEqual([later.message.text, later.poison], ['later', false]);
     await answer(it, later, 're: later');

@@ -2,13 +2,13 @@
 import type { FailureName } from '../fake/failures.ts';
 
 /** The plan of one model: it fails this many times, then it answers. */
-export type RunningConfig = { readonly fails: FailureName; readonly times: number } | 'answers';
+export type ModelPlan = { readonly fails: FailureName; readonly times: number } | 'answers';
 
 export type Case = {
   readonly dispatch: 'fanout' | 'sequential';
   readonly policy: 'priority' | 'consensus';
   /** By rank, the best first. */
-  readonly plans: readonly RunningConfig[];
+  readonly plans: readonly ModelPlan[];
   /** The answer of each model, by rank; `agree`: all mean the same. */
   readonly texts: readonly string[];
   readonly agree: boolean;
@@ -66,7 +66,7 @@ function oneFails(fails: FailureName, policy: Case['policy'], agree: boolean): r
   const cases: Case[] = [];
   for (const size of [2, 3]) {
     for (let rank = 0; rank < size; rank++) {
-      const plans = Array.from({ length: size }, (_, at): RunningConfig => {
+      const plans = Array.from({ length: size }, (_, at): ModelPlan => {
         return at === rank ? { fails, times: Infinity } : 'answers';
       });
       const best = plans.map((_, at) => at).filter((at) => at !== rank);
@@ -92,7 +92,7 @@ function oneFails(fails: FailureName, policy: Case['policy'], agree: boolean): r
 function makeCase(
   dispatch: Case['dispatch'],
   policy: Case['policy'],
-  plans: readonly RunningConfig[],
+  plans: readonly ModelPlan[],
   agree: boolean,
   order: readonly number[],
   title: string,

@@ -2,7 +2,7 @@
 import { later, steadyNow, type Clock, type SteadyTime } from '../../src/lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 
-export type TakeoverClock = Clock & {
+export type HandClock = Clock & {
   readonly deadlines: Deadlines;
   /** The steady time so many milliseconds from now. */
   in(ms: number): SteadyTime;
@@ -13,7 +13,7 @@ export type TakeoverClock = Clock & {
 };
 
 /** @param startAt the first time of day, in milliseconds since 1970 */
-export function takeoverClock(startAt = Date.now()): TakeoverClock {
+export function handClock(startAt = Date.now()): HandClock {
   let time = startAt;
   // Far from any time of day, so that code that confuses the two waits for ever.
   let passed = 1_000;
@@ -53,4 +53,4 @@ export const mockedClock = {
   now: () => Date.now(),
   steady: () => Date.now() as SteadyTime,
   in: (ms: number) => later(Date.now() as SteadyTime, ms),
-} as const satisfies Clock & Pick<TakeoverClock, 'in'>;
+} as const satisfies Clock & Pick<HandClock, 'in'>;

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { FoundSecret, FoundSecrets } from '../../../src/config/found-secret.ts';
+import type { SecretLookupResult, SecretLookupResults } from '../../../src/config/found-secret.ts';
 import type { ServiceSecrets } from '../../../src/secrets/secrets.ts';
 
 /** The text that the core reads; @see takeInMemory */
@@ -22,8 +22,8 @@ export async function takeInMemory(
   stop: AbortSignal,
 ): Promise<void> {
   const inMemory = parse(await text(stdin));
-  const elsewhere: FoundSecrets = await lookup.find([...inMemory.keys()], stop);
-  const held = new Map<string, FoundSecret>();
+  const elsewhere: SecretLookupResults = await lookup.find([...inMemory.keys()], stop);
+  const held = new Map<string, SecretLookupResult>();
   for (const [name, value] of inMemory) {
     if (elsewhere.get(name)?.kind === 'value') continue;
     held.set(name, { kind: 'value', value, source: 'environment', unused: [] });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Log } from '../../../src/lib/log.ts';
-import { describeUnbound } from '../../../src/lib/listener.ts';
+import { describeBindError } from '../../../src/lib/listener.ts';
 import { stopOf, unlessStopped } from '../../../src/lib/stop.ts';
 import { openWizardServer, type WizardApplication } from '../../setup/browser/wizard-server.ts';
 import { openSetup } from '../../setup/session.ts';
@@ -59,7 +59,7 @@ export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd
     onTraded: () => {},
     onFault: (error) => log.error('bug', `A bug in svc itself: ${String(error)}`),
   });
-  if ('code' in server) return { kind: 'failed', message: describeUnbound(server.code, 0) };
+  if ('code' in server) return { kind: 'failed', message: describeBindError(server.code, 0) };
   await using pages = server;
   ({ url } = pages);
   link.atWork(new URL(url).origin, true);

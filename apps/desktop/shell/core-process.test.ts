@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { lives } from '../../../src/lib/holders.ts';
+import { isProcessAlive } from '../../../src/lib/holders.ts';
 import { beginCore, watchCore } from './core-supervisor.ts';
 
 const orders = { socket: '/run/svc/desktop.sock', port: 2_112, logFolder: '/log' };
@@ -35,7 +35,7 @@ test('it gets its orders, and its last words are there when it has ended', async
   const told = JSON.stringify({ ...orders, lends: false });
   assert.deepEqual(end, { code: 3, signal: null, lastLines: [told, 'npm none'] });
   assert.deepEqual(lines, end.lastLines);
-  assert.equal(lives(core.pid!), false);
+  assert.equal(isProcessAlive(core.pid!), false);
   core.signal('SIGTERM');
 });
 
@@ -80,7 +80,7 @@ test('a program that is not there is an end like others, with the reason', async
 test('one that others began is seen to end, and told by a signal', async () => {
   const { core } = begin('setInterval(() => {}, 1e6)');
   const watched = watchCore(core.pid!);
-  assert.ok(lives(core.pid!));
+  assert.ok(isProcessAlive(core.pid!));
   watched.signal('SIGKILL');
   assert.equal((await core.ended).signal, 'SIGKILL');
   // The watch does not keep the process alive, so this timer does.

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../../src/lib/clock.ts';
 import { endsWithin } from '../../../src/lib/lifetime.ts';
-import { lives } from '../../../src/lib/holders.ts';
+import { isProcessAlive } from '../../../src/lib/holders.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import type { ApplicationState, FromCore, ToCore, CoreOrders } from '../desktop.ts';
 import type { Connection, ConnectionHandlers } from '../lines.ts';
@@ -84,7 +84,7 @@ export class CoreSupervisor {
   /** Waits for the earlier shell's core if one is recorded and still runs; else starts one. */
   open(): void {
     const before = this.#options.record.read();
-    if (before === null || !lives(before.pid)) return this.#apply({ kind: 'opened' });
+    if (before === null || !isProcessAlive(before.pid)) return this.#apply({ kind: 'opened' });
     this.#options.log.info('core_awaited', 'A service of before is still there.', before);
     this.#hello = setTimeout(() => {
       this.#hello = null;
@@ -355,7 +355,7 @@ const checkEveryMs = 100;
 export function watchCore(pid: number): CoreProcess {
   const gone = Promise.withResolvers<CoreEnd>();
   const timer = setInterval(() => {
-    if (lives(pid)) return;
+    if (isProcessAlive(pid)) return;
     clearInterval(timer);
     gone.resolve({ code: null, signal: null, lastLines: [] });
   }, checkEveryMs).unref();

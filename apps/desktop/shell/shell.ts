@@ -22,8 +22,8 @@ import { displayFault } from '../window/display.ts';
 import { becomeInstance, receive, type ClientHandlers } from './instance.ts';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { isInPlace } from '../../../src/lib/make-folder.ts';
-import { livesWith } from '../../../src/lib/holders.ts';
+import { pathExists } from '../../../src/lib/make-folder.ts';
+import { isProcessAliveWith } from '../../../src/lib/holders.ts';
 import { ownProgram } from '../../../src/lib/program.ts';
 import { openPageServer, type PageServer } from '../page/page-server.ts';
 import { createRepairs } from '../repairs/make-repairs.ts';
@@ -257,7 +257,7 @@ function supervisorOf(context: PartsContext): CoreSupervisor {
   const { log, config, settings, record, window, application, server } = context;
   return new CoreSupervisor({
     config,
-    role: isInPlace(config) ? 'service' : 'first_run',
+    role: pathExists(config) ? 'service' : 'first_run',
     begin: (role) => beginRole(role, context),
     record,
     log,
@@ -342,7 +342,7 @@ function serverOf({
  */
 function configOf({ config, isNamed }: ShellOptions, record: CoreRecord): string {
   const before = record.read();
-  return !isNamed && before !== null && livesWith(before.config, before.pid)
+  return !isNamed && before !== null && isProcessAliveWith(before.config, before.pid)
     ? before.config
     : config;
 }

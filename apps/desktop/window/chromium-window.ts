@@ -6,7 +6,7 @@ import { readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolderSync } from '../../../src/lib/make-folder.ts';
-import { livesWith } from '../../../src/lib/holders.ts';
+import { isProcessAliveWith } from '../../../src/lib/holders.ts';
 import type { ApplicationWindow } from '../desktop.ts';
 import { openSocket } from '../lines.ts';
 import { startChild, type ChildEnd, type WindowChild } from './child.ts';
@@ -172,7 +172,7 @@ function makeProfile(folder: string): string | null {
 export function holderOf(profile: string): number | null {
   try {
     const pid = Number(/-(\d+)$/.exec(readlinkSync(join(profile, 'SingletonLock')))?.[1]);
-    return livesWith(profile, pid) ? pid : null;
+    return isProcessAliveWith(profile, pid) ? pid : null;
   } catch {
     return null;
   }

@@ -14,7 +14,7 @@ import {
 } from '../../../src/admin/http/request-guard.ts';
 import { respondThrough } from '../../../src/admin/http/respond.ts';
 import type { Events } from '../../../src/domain/event.ts';
-import { createListeners, type Held } from '../../../src/lib/listener.ts';
+import { createListeners, type ListenerHandle } from '../../../src/lib/listener.ts';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
 import { join } from 'node:path';
@@ -86,7 +86,7 @@ export async function openWizardServer(
   return serverOf(held, signIn, closing);
 }
 
-function serverOf(held: Held, signIn: SignIn, closing: AbortController): WizardServer {
+function serverOf(held: ListenerHandle, signIn: SignIn, closing: AbortController): WizardServer {
   const url = `http://127.0.0.1:${held.port}/setup`;
   return {
     signIn,

@@ -12,7 +12,7 @@ import type { Dropped, LiveEvent } from '../../domain/live-event.ts';
 import type { LiveEventRing } from '../../telemetry/live-events.ts';
 import type { Stream } from './answer.ts';
 import type { Viewer } from './auth.ts';
-import { toldOf } from '../schemas/live-event.ts';
+import { liveEventOf } from '../schemas/live-event.ts';
 
 export const listenersMax = 32;
 /** The most readers among these listeners, so that an operator always finds a place. */
@@ -170,7 +170,7 @@ export class LiveListeners implements Disposable {
   }
 
   #format(liveEvent: LiveEvent | Dropped, number: number): string {
-    const data = JSON.stringify(toldOf(liveEvent));
+    const data = JSON.stringify(liveEventOf(liveEvent));
     return `id: ${this.#ring.epoch}-${number}\nevent: ${liveEvent.kind}\ndata: ${data}\n\n`;
   }
 }

@@ -3,7 +3,7 @@
  * answer has the security headers; every error is problem+json.
  */
 import type { ListenAddress } from '../../config/config.ts';
-import { describeUnbound, type Held, type Listeners } from '../../lib/listener.ts';
+import { describeBindError, type ListenerHandle, type Listeners } from '../../lib/listener.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { OperatorAccess } from './auth.ts';
 import { adminRefusals, RequestGuard } from './request-guard.ts';
@@ -52,7 +52,7 @@ class Server implements AdminServer {
   readonly #live: LiveListeners;
   readonly #guard: RequestGuard;
   readonly routes: readonly Route[];
-  #held: Held | null = null;
+  #held: ListenerHandle | null = null;
 
   constructor(ports: AdminPorts, options: AdminOptions) {
     this.#ports = ports;
@@ -76,7 +76,7 @@ class Server implements AdminServer {
     const held = await listeners.takeAlone({ host: address.host, port: address.port });
     if (held.kind === 'fault') {
       const { code } = held;
-      const remedy = describeUnbound(code, address.port);
+      const remedy = describeBindError(code, address.port);
       const field = address.byFlag?.name ?? 'observability.addr';
       const message = `${field}: cannot listen on ${address.text} (${code}); ${remedy}`;
       return { kind: 'problem', code, message };

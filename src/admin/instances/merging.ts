@@ -27,9 +27,9 @@ import {
   addWindows,
   emptyWindow,
   fiveMinutesMs,
-  standingOfAll,
+  healthOfAll,
   standings,
-  type Standing,
+  type HealthLevel,
 } from '../../domain/health.ts';
 import type {
   BrainMeters,
@@ -385,14 +385,14 @@ function mergedShown(all: readonly Shown[]): Shown {
   if (known.length === 0) return all.toSorted((a, b) => b.since - a.since)[0] ?? unknownShown;
   const shownAt = Math.max(...known.map((one) => one.shownAt));
   const fresh = known.filter((one) => one.shownAt > shownAt - fiveMinutesMs);
-  const standing = standingOfAll(fresh.map((one) => one.standing));
+  const standing = healthOfAll(fresh.map((one) => one.standing));
   return { standing, since: sinceOf(standing, fresh), shownAt };
 }
 
 /**
  * `up` and `failing` hold since the last instance joined; `degraded` holds since the first trouble.
  */
-function sinceOf(standing: Standing, all: readonly Shown[]): number {
+function sinceOf(standing: HealthLevel, all: readonly Shown[]): number {
   if (standing !== 'degraded') return Math.max(...all.map(({ since }) => since));
   const troubled = all.filter((one) => one.standing !== 'up');
   return Math.min(...troubled.map(({ since }) => since));

@@ -1,5 +1,9 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import { sealedCharactersMax, type Whose, type ConversationKey } from '../../domain/story.ts';
+import {
+  sealedCharactersMax,
+  type MessageOwner,
+  type ConversationKey,
+} from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, answerWith, problem, type Answer } from '../http/answer.ts';
 import { conversationsSchema, conversationTextSchema, turnsSchema } from '../schemas/story.ts';
@@ -168,7 +172,10 @@ function deletions(ports: Ports): Route[] {
  * Forgets a sender. It ends a takeover with the sender's conversation id if nothing else is left
  * there, since that id may be the sender's own.
  */
-async function forgetSender({ reader, writes, takeovers }: Ports, whose: Whose): Promise<number> {
+async function forgetSender(
+  { reader, writes, takeovers }: Ports,
+  whose: MessageOwner,
+): Promise<number> {
   const went = await writes.forget(whose);
   for (const held of takeovers.held()) {
     if (held.channel !== whose.channel || (await reader.conversation(held)) !== null) continue;
@@ -177,12 +184,15 @@ async function forgetSender({ reader, writes, takeovers }: Ports, whose: Whose):
   return went;
 }
 
-function conversationOf(channelKey: ChannelKey, at: { readonly conversation: string }): Whose {
+function conversationOf(
+  channelKey: ChannelKey,
+  at: { readonly conversation: string },
+): MessageOwner {
   const conversation = at.conversation as ConversationId;
   return { kind: 'conversation', channel: channelKey, conversation };
 }
 
-function senderOf(channelKey: ChannelKey, { sender }: { readonly sender: string }): Whose {
+function senderOf(channelKey: ChannelKey, { sender }: { readonly sender: string }): MessageOwner {
   return { kind: 'sender', channel: channelKey, sender };
 }
 

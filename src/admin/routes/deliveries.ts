@@ -1,6 +1,6 @@
 import { failureKinds } from '../../domain/failure.ts';
 import type { AdminPorts } from '../admin.ts';
-import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
+import type { RetriedNow, WhichDeferred } from '../../domain/records.ts';
 import { json, problem, answerWith, type Answer } from '../http/answer.ts';
 import { deferredGroupsSchema, triedNowSchema } from '../schemas/story.ts';
 import {
@@ -119,7 +119,7 @@ function namesIn(given: Readonly<Record<string, string | null>>): Record<string,
   );
 }
 
-function answered(result: TriedNow, before: number): Answer {
+function answered(result: RetriedNow, before: number): Answer {
   switch (result.kind) {
     case 'moved':
       return json(200, { moved: result.moved, more: result.more, before });

@@ -2,7 +2,7 @@
 import { plural } from '../../domain/plural.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 import type { TakeoverResult } from '../../pipeline/takeover/takeover.ts';
-import { holdsMax, waitingMax } from '../../domain/takeover.ts';
+import { takeoversMax, waitingMax } from '../../domain/takeover.ts';
 import type { AdminPorts, TakeoverPort } from '../admin.ts';
 import { problem, answerWith, type Answer } from '../http/answer.ts';
 import {
@@ -101,7 +101,7 @@ function moves({ reader, takeovers }: Ports): Route[] {
       contentType,
       problems: {
         404: unknown,
-        409: `${plural(holdsMax, 'conversation')} are held already.`,
+        409: `${plural(takeoversMax, 'conversation')} are held already.`,
         503: sentences.storage_failed,
       },
       schema: { name: 'Held', of: heldSchema },
@@ -176,7 +176,7 @@ async function held(takeovers: TakeoverPort, where: ConversationKey): Promise<An
   const hold = await takeovers.hold(where);
   if (hold === 'storage_failed') return problem(503, hold, sentences[hold]);
   if (hold !== 'too_many') return answerWith(heldSchema, hold);
-  const detail = `${plural(holdsMax, 'conversation')} are held already: give one back first.`;
+  const detail = `${plural(takeoversMax, 'conversation')} are held already: give one back first.`;
   return problem(409, 'too_many_held', detail);
 }
 

@@ -66,7 +66,7 @@ export const liveEventKinds: readonly LiveEventKind[] = liveEventSchema.oneOf.ma
  * The event with the fields of the schema and nothing else that it may contain. It has no
  * `instance` if there is only one.
  */
-export function toldOf(one: LiveEvent | Dropped): unknown {
+export function liveEventOf(one: LiveEvent | Dropped): unknown {
   const { instance, ...fields } = only(liveEventSchema, one) as LiveEvent | Dropped;
   return instance === null ? fields : { ...fields, instance };
 }

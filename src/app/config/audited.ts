@@ -2,8 +2,8 @@
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
-import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
-import type { Whose } from '../../domain/story.ts';
+import type { RetriedNow, WhichDeferred } from '../../domain/records.ts';
+import type { MessageOwner } from '../../domain/story.ts';
 import type { DeadLetterMove, Ledger } from '../../ledger/ledger.ts';
 
 /** The changes of the ledger that a person may ask for. */
@@ -91,7 +91,7 @@ function tried(which: WhichDeferred): Pick<AuditRow, 'action' | 'target'> {
   return { action: 'try_deliveries', target: channel === null ? {} : { channel } };
 }
 
-function statusOf(which: WhichDeferred, result: TriedNow): number {
+function statusOf(which: WhichDeferred, result: RetriedNow): number {
   if (result.kind === 'storage_failed') return 503;
   return which.kind === 'one' && result.moved === 0 ? 404 : 200;
 }
@@ -103,7 +103,7 @@ export function noter(ledger: Ledger, now: () => number): Note {
   return (row) => ledger.recordWrite({ at: now(), ...row });
 }
 
-function forgotten(whose: Whose): Pick<AuditRow, 'action' | 'target'> {
+function forgotten(whose: MessageOwner): Pick<AuditRow, 'action' | 'target'> {
   const { channel } = whose;
   return whose.kind === 'conversation'
     ? { action: 'forget_conversation', target: { channel, conversation: whose.conversation } }

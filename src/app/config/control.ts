@@ -31,7 +31,7 @@ import type { PrivateTurns } from './private-warning.ts';
 import { rolledBack, stopping } from './refusals.ts';
 import { changesOf, sentencesOf } from '../../config/changes/changes.ts';
 import { locate } from '../../config/locate.ts';
-import { unheededChanges } from '../../config/own-addresses.ts';
+import { overriddenChanges } from '../../config/own-addresses.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 
 export type ControlDeps = {
@@ -213,7 +213,7 @@ function describeChanges(
   for (const { code, path, message, remedy } of newWarnings(before, after)) {
     events.warned({ code, path, message: `${message}. ${remedy}` });
   }
-  const unheeded = unheededChanges(before.config, after.config);
+  const unheeded = overriddenChanges(before.config, after.config);
   if (unheeded.length > 0) {
     events.noticed({ code: 'address_by_flag', message: unheeded.join(' ') });
   }

@@ -41,7 +41,7 @@ import {
 
 export type SharedDeps = OwnPlace & {
   readonly configs: SharedConfigs;
-  readonly peers: Pick<Peers, 'instances' | 'on' | 'tell'>;
+  readonly peers: Pick<Peers, 'instances' | 'onBroadcast' | 'broadcast'>;
   /** The number of the configuration that this process uses. */
   readonly n: number;
   readonly version: string;

@@ -5,7 +5,7 @@
  * While all models of a provider are away, it probes again, so that a return is noticed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Found } from '../../domain/event.ts';
+import type { ModelProbeResult } from '../../domain/event.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
 import { later } from '../../lib/clock.ts';
@@ -73,7 +73,7 @@ async function watch(
 type ProbeResult = {
   readonly model: ModelName;
   readonly provider: string;
-  readonly found: Found;
+  readonly found: ModelProbeResult;
 };
 
 /**

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigRefused } from '../../admin/config-control.ts';
-import { fieldsByHand } from '../../config/file-only.ts';
+import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config } from '../../config/config.ts';
 import { inspectConfig, inspectText, type Inspection } from '../../config/inspect.ts';
 import { isByFlag, type OwnAddresses } from '../../config/own-addresses.ts';
@@ -50,7 +50,7 @@ export class OwnFile {
   /** Fields of a configuration with folders or programs that this machine's file does not have. */
   async fieldsUnknown(config: Config, folder: string): Promise<readonly string[]> {
     await this.read();
-    return fieldsByHand(config, this.#config, folder);
+    return fileOnlyFields(config, this.#config, folder);
   }
 
   /** @param askedHere the text as a person wrote it here; null: another instance proposes */

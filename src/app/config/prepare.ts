@@ -1,6 +1,6 @@
 /** Makes a running configuration from a text, and changes nothing on the way. */
 import type { ConfigRefused } from '../../admin/config-control.ts';
-import { fieldsByHand } from '../../config/file-only.ts';
+import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config, ConfigProblem } from '../../config/config.ts';
 import { restartFields } from '../../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../../config/inspect.ts';
@@ -8,7 +8,7 @@ import { isObject } from '../../lib/json.ts';
 import { isByFlag } from '../../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../../config/storage-place.ts';
 import { locate, type Json } from '../../config/locate.ts';
-import type { FoundSecrets } from '../../config/found-secret.ts';
+import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { namedSecrets, problemsOf, resolveSecrets } from '../../config/secrets.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RunningConfig } from '../running-config.ts';
@@ -35,7 +35,7 @@ export type NextConfig = {
   readonly snapshot: ConfigSnapshot;
   readonly runningConfig: RunningConfig;
   /** The secrets that it runs with. */
-  readonly found: FoundSecrets;
+  readonly found: SecretLookupResults;
 };
 
 export type PrepareDeps = AskedBy & {
@@ -70,7 +70,7 @@ export function heldBackByFile(byHand: boolean): AskedBy['heldBack'] {
   return async (used, next) => {
     const fields = fieldsOfTheProcess(used, next).filter((path) => !isByFlag(path, next.config));
     if (fields.length > 0) return restartRequired(fields);
-    const elsewhere = byHand ? [] : await fieldsByHand(next.config, used.config, next.folder);
+    const elsewhere = byHand ? [] : await fileOnlyFields(next.config, used.config, next.folder);
     return elsewhere.length > 0 ? onlyByHand(elsewhere) : null;
   };
 }

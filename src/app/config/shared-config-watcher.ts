@@ -224,7 +224,7 @@ export class ConfigWatcher {
  * intervals, in case a message was lost. One look that waits for its turn is enough for all.
  */
 type WatchTimerDeps = {
-  readonly peers: Pick<Peers, 'on' | 'tell'>;
+  readonly peers: Pick<Peers, 'onBroadcast' | 'broadcast'>;
   readonly inTurn: (act: () => Promise<void>) => Promise<void>;
   readonly update: () => Promise<void>;
   /** Whether the instance waits for news. */
@@ -249,13 +249,13 @@ export class WatchTimer {
 
   constructor(deps: WatchTimerDeps) {
     this.#deps = deps;
-    this.#unsubscribe = deps.peers.on(topic, () => this.#updateSoon());
+    this.#unsubscribe = deps.peers.onBroadcast(topic, () => this.#updateSoon());
     this.#updateSoon();
   }
 
   /** Makes all instances look at once. */
   notify(): void {
-    void this.#deps.peers.tell(topic, '');
+    void this.#deps.peers.broadcast(topic, '');
   }
 
   /** Resolves after a moment, or earlier when another instance publishes. */

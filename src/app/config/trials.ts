@@ -13,10 +13,10 @@ import type {
   Validated,
 } from '../../admin/config-trials.ts';
 import type { BrainConfig, Config, ConfigProblem, Secrets } from '../../config/config.ts';
-import { fieldsByHand } from '../../config/file-only.ts';
+import { fileOnlyFields } from '../../config/file-only.ts';
 import { inspectText, type Inspection } from '../../config/inspect.ts';
 import type { OwnAddresses } from '../../config/own-addresses.ts';
-import type { FoundSecrets } from '../../config/found-secret.ts';
+import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { problemsOf, namedSecrets, resolveSecrets, isOfMcpServer } from '../../config/secrets.ts';
 import { windowAfter } from '../../domain/conversation.ts';
 import { sentenceOf } from '../../pipeline/sentences.ts';
@@ -95,7 +95,7 @@ class ServiceTrials implements ConfigTrials {
     return tried === 'busy' ? { kind: 'busy' } : tried;
   }
 
-  #find(config: Config, stop: AbortSignal): Promise<FoundSecrets> {
+  #find(config: Config, stop: AbortSignal): Promise<SecretLookupResults> {
     const names = namedSecrets(config).map(({ name }) => name);
     return this.#settings.lookup.find(names, stop);
   }
@@ -107,7 +107,7 @@ class ServiceTrials implements ConfigTrials {
     const { config } = validation;
     const privateWarnings = await warnOfPrivateTurns(config, this.#settings.reader);
     // The token alone does not open folders that need a person at the machine.
-    const elsewhere = await fieldsByHand(config, this.#settings.config(), folder);
+    const elsewhere = await fileOnlyFields(config, this.#settings.config(), folder);
     const skills = elsewhere.length > 0 ? [] : await warningsOfSkills(inspection);
     return { valid: true, problems: [...problems, ...skills, ...privateWarnings] };
   }
@@ -129,7 +129,7 @@ class ServiceTrials implements ConfigTrials {
       return { kind: 'unknown_brain', brains: config.brains.map(({ name }) => name) };
     }
     const own = config.brains.map((one) => (one === brain ? one : { ...one, agent: null }));
-    const fields = await fieldsByHand({ brains: own }, this.#settings.config(), folder);
+    const fields = await fileOnlyFields({ brains: own }, this.#settings.config(), folder);
     if (fields.length > 0) {
       return { kind: 'restart_required', fields, detail: sentenceByHand(fields) };
     }

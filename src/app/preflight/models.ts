@@ -4,7 +4,7 @@ import { hasCloudTag } from '../../config/rank.ts';
 import { remedyOf } from '../../domain/remedy.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import { later } from '../../lib/clock.ts';
-import type { ContextSeen, ModelCheck } from '../../brains/models/model.ts';
+import type { ContextSizes, ModelCheck } from '../../brains/models/model.ts';
 import { createModel, type ServiceDeps } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 import { databaseUrlForm } from '../../config/storage-place.ts';
@@ -94,7 +94,7 @@ export async function lineOfModel(
 /** @param given `context_tokens`; null: the runtime decides */
 function lineOfContext(
   subject: string,
-  { isLoaded, loaded, set, most }: ContextSeen,
+  { isLoaded, loaded, set, most }: ContextSizes,
   given: number | null,
 ): PreflightLine {
   if (given !== null && most !== null && most < given) {

@@ -11,12 +11,12 @@ import { isMessenger, kindOf, isListener } from '../../channels/registry.ts';
 import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
-import type { FoundSecrets } from '../../config/found-secret.ts';
+import type { SecretLookupResults } from '../../config/found-secret.ts';
 import {
   howToSet,
   namedSecrets,
   resolveSecrets,
-  describeFoundIn,
+  describeSource,
   describeWhy,
   type MissingSecret,
   type ResolvedSecrets,
@@ -35,7 +35,7 @@ import { connect } from 'node:net';
 import type { FailureKind } from '../../domain/failure.ts';
 import { speechRemedy } from '../../domain/remedy.ts';
 import { dirname } from 'node:path';
-import { isInPlace } from '../../lib/make-folder.ts';
+import { pathExists } from '../../lib/make-folder.ts';
 import { isFileOf } from '../../lib/database-files.ts';
 
 const checkMs = 10_000;
@@ -97,11 +97,11 @@ export async function runPreflight(
 
 const describeHowToSet = (one: MissingSecret): string => howToSet(one).join(' ');
 
-function secretLines(resolved: ResolvedSecrets, found: FoundSecrets): PreflightLine[] {
+function secretLines(resolved: ResolvedSecrets, found: SecretLookupResults): PreflightLine[] {
   const { secrets, missing, unfit, warnings } = resolved;
   const set = [...secrets.keys()].flatMap((name) => {
     const one = found.get(name);
-    return one?.kind === 'value' ? [ok(name, describeFoundIn(one.source, name))] : [];
+    return one?.kind === 'value' ? [ok(name, describeSource(one.source, name))] : [];
   });
   const faults = missing.map((one) => {
     const { name, usedAt } = one;
@@ -335,7 +335,7 @@ export async function storageLine(path: string, held: string | null): Promise<Pr
 /** The nearest folder above that exists decides. */
 async function placeLine(path: string, folder: string, remedy: string): Promise<PreflightLine> {
   const found = await stat(folder).catch(() => null);
-  const isMissing = found === null && !isInPlace(folder) && dirname(folder) !== folder;
+  const isMissing = found === null && !pathExists(folder) && dirname(folder) !== folder;
   if (isMissing) return placeLine(path, dirname(folder), remedy);
   if (found?.isDirectory() !== true) return failed(path, `${folder} is no folder`, remedy);
   if (!(await mayWrite(folder))) return failed(path, `${folder} cannot be written`, remedy);

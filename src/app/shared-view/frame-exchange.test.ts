@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { FakePeers } from '../../../test/fake/peers.ts';
 import { FakeView } from '../../../test/fake/shared-view.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { LiveEvents } from '../../telemetry/live-events.ts';
@@ -15,7 +15,7 @@ const times = { batchMs: 2, leaseMs: 600, graceMs: 400 };
 class Bench implements Disposable {
   readonly members = new FakePeers();
   readonly shared = new FakeView();
-  readonly clock = takeoverClock(1_000_000);
+  readonly clock = handClock(1_000_000);
   readonly #stack = new DisposableStack();
 
   /** One more instance, with access to its ring. */
@@ -173,11 +173,11 @@ test('lots that could not be told, or came too late, are told as missed', async 
   happen(other, 'a');
   await has(one, 'a');
   const { shared } = bench;
-  const tells = shared.asked['tell']!;
+  const tells = shared.asked['publishEvents']!;
   shared.way = Promise.reject(new Error('away'));
   shared.way.catch(() => {});
   happen(other, 'lost');
-  await until('it could not be told', () => shared.asked['tell'] === tells + 1);
+  await until('it could not be told', () => shared.asked['publishEvents'] === tells + 1);
   shared.way = Promise.resolve();
   happen(other, 'b');
   await has(one, 'b');

@@ -8,7 +8,7 @@ import { describeReport, type Report } from '../../admin/instances/report.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Peers } from '../../cluster/peers.ts';
-import type { SharedView, LiveEventBatch, Looked } from '../../cluster/shared-view.ts';
+import type { SharedView, LiveEventBatch, SharedSnapshot } from '../../cluster/shared-view.ts';
 import { liveEventSchema } from '../../admin/schemas/live-event.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
 import type { LiveEvent } from '../../domain/live-event.ts';
@@ -97,7 +97,7 @@ export class LiveEventExchange implements Disposable {
     this.#receiver = new LiveEventReceiver(deps, all);
     const { id } = deps.peers;
     deps.frames.name(() => (deps.peers.share() > 1 ? id : null));
-    this.#unsubscribe = deps.peers.on(leaseTopic, (who) => {
+    this.#unsubscribe = deps.peers.onBroadcast(leaseTopic, (who) => {
       if (who !== String(id)) sender.lease();
     });
   }
@@ -173,7 +173,7 @@ class LiveEventSender {
       frames: JSON.stringify(liveEvents),
     };
     this.#isSending = true;
-    await view.tell(liveEventBatch).catch(() => {});
+    await view.publishEvents(liveEventBatch).catch(() => {});
     this.#isSending = false;
   }
 }
@@ -245,7 +245,7 @@ class LiveEventReceiver {
     const others = this.#others;
     if (others.length === 0) return;
     const { peers } = this.#deps;
-    await peers.tell(leaseTopic, String(peers.id));
+    await peers.broadcast(leaseTopic, String(peers.id));
     if (this.#lease === null) return;
     if (others.some((id) => !this.#informed.has(id))) this.#isLossUnreported = true;
     this.#informed = new Set(others);
@@ -278,7 +278,7 @@ class LiveEventReceiver {
     this.#lastBatches = lastBatches;
     if (this.#isLossUnreported) this.#reportLost(null, null);
     this.#isLossUnreported = false;
-    for (const liveEventBatch of await view.hear(
+    for (const liveEventBatch of await view.readBatches(
       new Map(this.#others.map((id) => [id, lastBatches.get(id) ?? 0])),
     )) {
       if (this.#lastBatches !== lastBatches) return;
@@ -352,7 +352,11 @@ type ReportDeps = {
 /** After this many failures in a row, `onUnheard` is called. */
 const failuresMax = 3;
 
-const nothing: Looked & { readonly at: SteadyTime | null } = { reports: [], rows: [], at: null };
+const nothing: SharedSnapshot & { readonly at: SteadyTime | null } = {
+  reports: [],
+  rows: [],
+  at: null,
+};
 
 export class ReportExchange implements Disposable {
   readonly #deps: ReportDeps;
@@ -364,7 +368,7 @@ export class ReportExchange implements Disposable {
   /** false: there may be reports of instances that have ended. */
   #isSwept = true;
   #sweptAt: SteadyTime | null = null;
-  #last: Looked & { readonly at: SteadyTime | null } = nothing;
+  #last: SharedSnapshot & { readonly at: SteadyTime | null } = nothing;
   #freshUntil = -Infinity;
   #reading: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
 
@@ -456,7 +460,7 @@ export class ReportExchange implements Disposable {
   async #read(since: SteadyTime): Promise<void> {
     const { view, steady } = this.#deps;
     try {
-      const result = await view.look();
+      const result = await view.readReports();
       this.#last = { ...result, at: steady() };
     } catch {
       // The last result stays, with its age.

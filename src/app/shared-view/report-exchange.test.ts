@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { FakePeers } from '../../../test/fake/peers.ts';
 import { FakeView } from '../../../test/fake/shared-view.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import { createAlone } from '../../cluster/alone.ts';
 import { ReportExchange, type ReportTimes } from './one-view.ts';
@@ -15,7 +15,7 @@ function start(times: Partial<ReportTimes> = {}) {
   const peers = members.join(1);
   members.join(2);
   const shared = new FakeView();
-  const clock = takeoverClock();
+  const clock = handClock();
   const it = { report: '{"n":1}', looks: 0, unheard: [] as unknown[] };
   const parts = {
     peers,
@@ -72,7 +72,7 @@ test('where there is no other instance nothing is told, and nothing swept', asyn
     peers: createAlone(),
     view: shut.view,
     report: () => assert.fail('it is asked'),
-    steady: takeoverClock().steady,
+    steady: handClock().steady,
     onUnheard: () => {},
   });
   assert.deepEqual(await alone.seen(), { living: [], rows: null, rowsAgeMs: 0 });
@@ -118,10 +118,10 @@ test('many who ask at once ask the server once, and soon after each other not ag
   using _ = exchange;
   await Promise.all(Array.from({ length: 20 }, () => exchange.seen()));
   await exchange.seen();
-  assert.equal(asked['look'], 1);
+  assert.equal(asked['readReports'], 1);
   pass(500);
   await exchange.seen();
-  assert.equal(asked['look'], 2);
+  assert.equal(asked['readReports'], 2);
 });
 
 test('while the server does not answer, what is known is told, as old as it is', async () => {
@@ -133,13 +133,13 @@ test('while the server does not answer, what is known is told, as old as it is',
   const held = Promise.withResolvers<void>();
   shared.way = held.promise;
   pass(4_000);
-  const looks = asked['look']!;
+  const looks = asked['readReports']!;
   const first = await exchange.seen();
   assert.equal(first.living[1]!.lastReport?.ageMs, 4_000);
   assert.equal(first.rowsAgeMs, 4_000);
   pass(2_000);
   assert.equal((await exchange.seen()).living[1]!.lastReport?.ageMs, 6_000);
-  assert.equal(asked['look'], looks + 1, 'and it is not asked by each');
+  assert.equal(asked['readReports'], looks + 1, 'and it is not asked by each');
   held.resolve();
 });
 

@@ -3,7 +3,7 @@ import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { NoteScope } from '../../domain/note.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Budget } from '../../domain/spend.ts';
-import type { Asking, Turn } from '../brain.ts';
+import type { ApprovalRules, Turn } from '../brain.ts';
 import type { DispatchDeps } from '../dispatch.ts';
 import type { Candidate } from '../model-call.ts';
 import type { Toolbox } from '../tools/tool.ts';
@@ -32,7 +32,7 @@ export type AgentOptions = DispatchDeps & {
     readonly budgetRunes: number;
   } | null;
   /** Null: none of its tools needs an approval. */
-  readonly asking: Asking | null;
+  readonly asking: ApprovalRules | null;
   /**
    * The random mark around data in prompts. It has letters, digits and `-`, and is the same for a
    * whole session. svc removes it from texts of people, tools and models.

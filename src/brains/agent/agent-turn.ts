@@ -1,5 +1,5 @@
 /** One turn of an agent: its loop of model calls and tool calls, and its requests. */
-import type { Decision, Sorry } from '../../domain/decision.ts';
+import type { Decision, ApologyFacts } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { kindTypeOf } from '../../channels/registry.ts';
@@ -12,7 +12,7 @@ import { Stopper } from '../../lib/stop.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { ToolNotice, ModelRequest } from '../models/model.ts';
 import { apologyOf, reportLeftOut } from '../responder.ts';
-import type { TurnContext, Followed, Turn, EarlierPictures } from '../brain.ts';
+import type { TurnContext, DecidedCall, Turn, EarlierPictures } from '../brain.ts';
 import { linesOfTurn, type VisionModels } from '../turn-lines.ts';
 import type { ModelCall, Candidate, RequestFor } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
@@ -88,7 +88,7 @@ export class AgentTurn {
   readonly #transcript: ToolTranscript;
   readonly #calls: ToolCalls;
   readonly #requests: AgentRequests;
-  readonly #followed: Followed | null;
+  readonly #followed: DecidedCall | null;
   readonly #turnAt: SteadyTime;
   readonly #turnEnd = new Stopper();
   readonly #deadline: Deadline;
@@ -290,7 +290,7 @@ export class AgentTurn {
     return { kind: 'apology', ...apologyOf(calls), why: `${subject}: ${kinds.join(', ')}` };
   }
 
-  #apology(apology: Exclude<Sorry['apology'], 'over_budget'>, why: string): Decision {
+  #apology(apology: Exclude<ApologyFacts['apology'], 'over_budget'>, why: string): Decision {
     return { kind: 'apology', apology, why };
   }
 }

@@ -22,7 +22,7 @@ import { NotesUntilCut } from './prompt.ts';
 import type { LearnedLimits } from './models.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
-export { askingOf } from './call-approvals.ts';
+export { approvalRulesOf } from './call-approvals.ts';
 export type { AgentOptions } from './agent-options.ts';
 
 /** A model uses at most this part of the time left, so that the next one has time to answer. */

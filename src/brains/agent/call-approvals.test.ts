@@ -6,7 +6,7 @@ import { fakeTool } from '../../../test/fake/tools.ts';
 import type { WantedCall } from '../../domain/approval.ts';
 import type { AgentConfig } from '../../config/config.ts';
 import type { TurnContext } from '../brain.ts';
-import { askingOf } from './call-approvals.ts';
+import { approvalRulesOf } from './call-approvals.ts';
 
 const grants = [
   { tool: 'echo', mode: 'ask', channels: null },
@@ -118,7 +118,7 @@ test('who is named on what is no messenger may decide nothing: anybody could be 
   const asks = { governance: grants, approvers, approvalMs: 5, approvalText: 'notice' };
   const config = asks as unknown as AgentConfig;
   const asking = { approvers: ['messenger_a:42'], waitMs: 5, text: 'notice' };
-  assert.deepEqual(askingOf(config), asking);
+  assert.deepEqual(approvalRulesOf(config), asking);
   const without = { ...config, governance: [], approvers: [] };
-  assert.equal(askingOf(without), null);
+  assert.equal(approvalRulesOf(without), null);
 });

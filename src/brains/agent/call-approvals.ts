@@ -3,7 +3,7 @@ import { isMessengerType } from '../../channels/registry.ts';
 import type { AgentConfig } from '../../config/config.ts';
 import type { Verdict } from '../../domain/approval.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
-import type { Asking, Followed } from '../brain.ts';
+import type { ApprovalRules, DecidedCall } from '../brain.ts';
 
 /** The result that the model gets for a call that does not run. */
 export const notRun: Readonly<Record<Exclude<Verdict, 'approved'>, string>> = {
@@ -12,12 +12,12 @@ export const notRun: Readonly<Record<Exclude<Verdict, 'approved'>, string>> = {
 };
 
 /** @throws if the arguments are no JSON; svc wrote them itself */
-export function callOf({ tool, arguments: text }: Followed): ToolCall {
+export function callOf({ tool, arguments: text }: DecidedCall): ToolCall {
   return { id: '', name: tool, arguments: JSON.parse(text) as unknown };
 }
 
 /** @returns null if no call of that agent waits for an approval */
-export function askingOf(config: AgentConfig): Asking | null {
+export function approvalRulesOf(config: AgentConfig): ApprovalRules | null {
   const { governance, approvers, approvalMs: waitMs, approvalText: text } = config;
   const asks = governance.some(({ mode }) => mode === 'ask');
   if (!asks && approvers.length === 0) return null;

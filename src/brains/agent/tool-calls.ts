@@ -2,13 +2,13 @@
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson, isObject } from '../../lib/json.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
-import type { Yes } from '../../domain/approval.ts';
+import type { GivenApproval } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { nodeCrypto } from '../../lib/node-http.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../tools/tool.ts';
-import type { TurnContext, Followed, Turn } from '../brain.ts';
+import type { TurnContext, DecidedCall, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { callOf, notRun } from './call-approvals.ts';
 import type { ToolTranscript, WrittenCalls } from './tool-transcript.ts';
@@ -79,7 +79,7 @@ export class ToolCalls {
   }
 
   /** Continues with a call that an earlier turn requested; an approved one runs now. */
-  async follow(followed: Followed): Promise<void> {
+  async follow(followed: DecidedCall): Promise<void> {
     const call = callOf(followed);
     const { transcript } = this.#options;
     const clean = this.#cleaned(call);
@@ -93,7 +93,7 @@ export class ToolCalls {
   async #runOne(
     call: ToolCall,
     place: string,
-    approved?: Yes,
+    approved?: GivenApproval,
   ): Promise<{ text: string; invalid: boolean }> {
     const { agent, turnContext, turnAt } = this.#options;
     this.count++;
@@ -102,7 +102,7 @@ export class ToolCalls {
       ...this.#surroundings(call, place),
       ...(approved !== undefined && { approved }),
     });
-    turnContext.used(use, text);
+    turnContext.recordToolUse(use, text);
     const { tool, mode, outcome, rule, ms } = use;
     if (outcome === 'asked') this.waiting++;
     turnContext.addStep({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });

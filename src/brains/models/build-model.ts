@@ -20,11 +20,11 @@ import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import {
   picturesOn,
-  type ContextSeen,
+  type ContextSizes,
   type Model,
   type ModelCheck,
   type ModelRequest,
-  type Sees,
+  type Vision,
 } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 import { Sight } from './vision.ts';
@@ -134,11 +134,11 @@ class GuardedModel implements Model {
     return this.#model.check(sensitivity, deadlineAt);
   }
 
-  context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null> {
+  context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSizes | null> {
     return this.#model.context?.(sensitivity, deadlineAt) ?? Promise.resolve(null);
   }
 
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Vision> {
     const { steady } = this.#deps;
     return this.#model.sees(sensitivity, earlier(deadlineAt, later(steady(), seesMs)));
   }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { within } from '../../../test/support/waiting.ts';
 import { Stopper } from '../../lib/stop.ts';
 import { ConcurrencyLimit, type Load, type NoPermit, type Permit } from './build-model.ts';
 
 const never = new Stopper();
 const none: Load = { inFlight: 0, waiting: 0 };
-const clock = takeoverClock();
+const clock = handClock();
 const later = clock.in(60_000);
 
 function enterNow(calls: ConcurrencyLimit): Permit {

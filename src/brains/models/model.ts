@@ -37,7 +37,7 @@ export interface Model {
    * the provider reports nothing, the model has none.
    * @param sensitivity as for `check`
    */
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees>;
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Vision>;
   /**
    * Asks whether the provider is reachable and has this model. Sends no text of a person.
    * @param sensitivity that of the requests to follow; private ones go only to near addresses
@@ -48,11 +48,11 @@ export interface Model {
    * of a person, and loads no model. Absent: this kind of runtime cannot report it.
    * @param sensitivity as for `check`
    */
-  context?(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null>;
+  context?(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSizes | null>;
 }
 
 /** Counts of tokens; null where the runtime does not report one. */
-export type ContextSeen = {
+export type ContextSizes = {
   readonly isLoaded: boolean;
   /** The context with which the model is loaded now. */
   readonly loaded: number | null;
@@ -63,7 +63,7 @@ export type ContextSeen = {
 };
 
 /** `unreached`: unknown, because the provider gave no answer in time, or no useful one yet. */
-export type Sees = boolean | 'unreached';
+export type Vision = boolean | 'unreached';
 
 export type ModelCheck =
   | {

@@ -1,7 +1,7 @@
 /** Whether a model has vision. */
 import { hourMs } from '../../lib/durations.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
-import type { Sees } from './model.ts';
+import type { Vision } from './model.ts';
 
 /** For so long after a refused picture, the model counts as having no vision. */
 const refusedMs = hourMs;
@@ -21,7 +21,7 @@ export class Sight {
   readonly #declared: boolean | null;
   readonly #steady: () => SteadyTime;
   #reported: boolean | null = null;
-  #asking: Promise<Sees | null> | null = null;
+  #asking: Promise<Vision | null> | null = null;
   #silentUntil: SteadyTime | null = null;
   #refusedUntil: SteadyTime | null = null;
 
@@ -32,7 +32,7 @@ export class Sight {
   }
 
   /** @param ask asks the provider; its result is null without a report. It never rejects */
-  async sees(ask: () => Promise<Sees | null>): Promise<Sees> {
+  async sees(ask: () => Promise<Vision | null>): Promise<Vision> {
     if (this.#isBefore(this.#refusedUntil)) return false;
     if (this.#declared !== null) return this.#declared;
     if (this.#reported !== null) return this.#reported;

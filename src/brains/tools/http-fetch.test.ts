@@ -6,7 +6,7 @@ import { bodyOf, fetchWith, show } from '../../../test/fake/fetches.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { noReserved } from '../../../test/fake/reserved.ts';
 import { endless, startWeb, type Page, type Show, type Web } from '../../../test/fake/web.ts';
-import { fromNow, takeoverClock } from '../../../test/support/hand-clock.ts';
+import { fromNow, handClock } from '../../../test/support/hand-clock.ts';
 import { callTool } from '../../../test/agents/tool-call.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpFetch } from './http-fetch.ts';
@@ -129,7 +129,7 @@ suite('http_fetch', { concurrency: 4 }, () => {
     for (const page of slow) {
       const flowing = Promise.withResolvers<void>();
       await using web = await startWeb({ '/': page(flowing.resolve) });
-      const clock = takeoverClock();
+      const clock = handClock();
       const deadlineAt = clock.in(20);
       const settings = { allowHosts: ['127.0.0.1'] };
       const calling = fetchWith(settings, web.origin, { deadlineAt }, clock);
@@ -217,7 +217,7 @@ suite('http_fetch', { concurrency: 4 }, () => {
 test('a fetch has 30 s in all and 5 s to connect, and never more than its turn', async () => {
   await using web = await startWeb({ '/': { body: 'hello' } });
   const limitsMs = async (turnMs: number): Promise<readonly number[]> => {
-    const clock = takeoverClock();
+    const clock = handClock();
     const { now, steady, deadlines } = clock;
     const startAt = steady();
     const asked: number[] = [];

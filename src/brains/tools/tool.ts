@@ -13,7 +13,7 @@
  * time.
  */
 import type { ChannelType, ToolName } from '../../config/config.ts';
-import type { AskAnswer, WantedCall, Yes } from '../../domain/approval.ts';
+import type { AskAnswer, WantedCall, GivenApproval } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Ability, BegunCall, CallEnding, LoggedCall, ToolUse } from '../../domain/tool-use.ts';
@@ -110,7 +110,7 @@ export type CallSurroundings = ToolSurroundings & {
   /** The same call ran so often in this turn that it gives nothing new; absent: no. */
   readonly repeated?: boolean;
   /** Absent: nobody has approved any call. */
-  readonly approved?: Yes;
+  readonly approved?: GivenApproval;
   /** Lets the call wait for a person's approval, from the end of this turn on. */
   ask(call: WantedCall): Promise<AskAnswer>;
   logCall(call: BegunCall): Promise<LoggedCall>;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { noReserved } from '../../../test/fake/reserved.ts';
 import { endless, redirectTo, startWeb, type Web } from '../../../test/fake/web.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { callTool, type Called } from '../../../test/agents/tool-call.ts';
 import type { Tool, ToolSurroundings } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
@@ -13,10 +13,7 @@ const timeoutMs = 20;
 const dripMs = 20;
 
 /** The clock stands still, so that no limit ends a call because the machine is busy. */
-function toolFor(
-  allowHosts: readonly string[],
-  { now, steady, deadlines } = takeoverClock(),
-): Tool {
+function toolFor(allowHosts: readonly string[], { now, steady, deadlines } = handClock()): Tool {
   return createWebhookCall(
     { allowHosts, bytesMax: 100, timeoutMs },
     {
@@ -35,7 +32,7 @@ const post = (
   path: string,
   body: unknown = {},
   surroundings: Partial<ToolSurroundings> = {},
-  clock = takeoverClock(),
+  clock = handClock(),
 ): Promise<Called> =>
   callTool(toolFor([`127.0.0.1:${port}`], clock), { url: origin + path, body }, surroundings);
 
@@ -104,7 +101,7 @@ test('what became of a call is told as far as it is known, and it is sent once',
     '/half': /^The connection broke off .*\. The status was 500\.$/,
   };
   for (const [path, told] of Object.entries(table)) {
-    const clock = takeoverClock();
+    const clock = handClock();
     const calling = post(web, path, {}, {}, clock);
     // The rest of the 100 bytes takes far longer than the call has.
     const late = { '/never': asked, '/slow': flowing }[path];

@@ -4,7 +4,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { startFakeDiscord } from '../../../test/fake/discord.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, within } from '../../../test/support/waiting.ts';
 import { createApi } from './api.ts';
 
@@ -27,7 +27,7 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
 
 test('what nobody needs has its turn at what is left over, or is left out', async () => {
   await using discord = await startFakeDiscord();
-  const clock = takeoverClock();
+  const clock = handClock();
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...clock });
   const places = Array.from({ length: 70 }, () => discord.direct(discord.user('Ada')).id);

@@ -7,7 +7,7 @@
  * arrive out of order. The ledger recognises a stored message by its id.
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
-import type { Handled } from '../channel.ts';
+import type { ReceiveResult } from '../channel.ts';
 import type { Api } from './api.ts';
 import type { KnownChannel, KnownChannels } from './known-channels.ts';
 import { laterOf } from './session.ts';
@@ -21,7 +21,7 @@ const messagesMax = 2_000;
 const triesMax = 4;
 const limitedMsMax = 30_000;
 
-export type Refusal = Extract<Handled, { kind: 'refused' }>;
+export type Refusal = Extract<ReceiveResult, { kind: 'refused' }>;
 
 export type CatchUpDeps = {
   readonly api: Api;

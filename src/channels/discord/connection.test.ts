@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
-import { fromNow, takeoverClock } from '../../../test/support/hand-clock.ts';
+import { fromNow, handClock } from '../../../test/support/hand-clock.ts';
 import { connectionLimits } from './connection.ts';
 import { PingMonitor } from './ping-monitor.ts';
 
@@ -66,7 +66,7 @@ test('a gateway that answers no ping is judged by its heartbeats alone', async (
 });
 
 test('within 15 seconds of the last that came, silence is told', () => {
-  const clock = takeoverClock(1_000_000);
+  const clock = handClock(1_000_000);
   const told: (number | null)[] = [];
   const pingMonitor = new PingMonitor(clock.steady, connectionLimits, (ms) => told.push(ms));
   let pong = (): void => {};

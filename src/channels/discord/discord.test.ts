@@ -111,11 +111,11 @@ test('a library that could not be loaded is tried again, and nothing else suffer
   await assert.rejects(channel.open(), /EMFILE/);
   await channel[Symbol.asyncDispose]();
   using _failingAgain = failImportOnce('@discordjs/rest');
-  channel.working!(reply.address, signal);
+  channel.showWorking!(reply.address, signal);
   await new Promise(setImmediate);
   await assert.rejects(channel.open(), /EMFILE/);
   assert.equal((await channel.open()).kind, 'opened');
-  channel.working!(reply.address, signal);
+  channel.showWorking!(reply.address, signal);
   await bench.discord.until(() => bench.discord.postsTo('/typing').length === 1);
   await channel[Symbol.asyncDispose]();
 });
@@ -125,14 +125,14 @@ test('typing is shown until the reply is on its way, and may fail', async () => 
   await using channel = bench.make();
   await channel.open();
   const { signal } = new AbortController();
-  channel.working!(reply.address, signal);
-  channel.working!(reply.address, signal);
+  channel.showWorking!(reply.address, signal);
+  channel.showWorking!(reply.address, signal);
   await bench.discord.until(() => bench.discord.postsTo('/typing').length === 1);
   await channel.deliver(reply, { number: 1, possibleDuplicate: false, late: false }, neverStopped);
   assert.equal(bench.discord.postsTo('/typing').length, 1);
   await bench.discord[Symbol.asyncDispose]();
-  channel.working!({ ...reply.address, target: 'nonsense' }, signal);
-  channel.working!(reply.address, signal);
+  channel.showWorking!({ ...reply.address, target: 'nonsense' }, signal);
+  channel.showWorking!(reply.address, signal);
 });
 
 test('a long reply is cut into parts of 2,000, and code blocks go on in the next', async () => {

@@ -19,13 +19,13 @@ import {
   type Receive,
   type Channel,
   type ChannelHealth,
-  type Fetched,
+  type FetchResult,
   type Identity,
   type Messenger,
   type OfferedCommands,
   type Opened,
   type Preview,
-  type Previewed,
+  type PreviewRequest,
   type Unfit,
 } from '../channel.ts';
 import { splitReply } from '../messenger/code-files.ts';
@@ -182,13 +182,13 @@ class Discord implements Messenger {
     return outcome;
   }
 
-  async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
+  async fetch(file: string, bytesMax: number, stop: Stop): Promise<FetchResult> {
     const { config, http, steady } = this.#deps;
     const deps = { api: await this.#api.get(), baseUrl: config.baseUrl, http, steady };
     return fetchFile(deps, file, bytesMax, stop);
   }
 
-  #preview(shown: Previewed): Preview {
+  #preview(shown: PreviewRequest): Preview {
     const api = this.#api.value;
     if (api === null) return noPreview;
     const { deadlines, steady } = this.#deps;
@@ -205,7 +205,7 @@ class Discord implements Messenger {
     return splitReply(text, cutting);
   }
 
-  working(address: Address, signal: AbortSignal): void {
+  showWorking(address: Address, signal: AbortSignal): void {
     const target = parseTarget(address.target);
     const api = this.#api.value;
     // A deferred response already shows that svc works on it.
@@ -215,7 +215,7 @@ class Discord implements Messenger {
     void showEyes({ api, known: this.#seenMessages, backoff: this.#backoff, deadlines }, target);
   }
 
-  offer(offered: OfferedCommands): void {
+  publishCommands(offered: OfferedCommands): void {
     this.#menu.offer(offered);
   }
 

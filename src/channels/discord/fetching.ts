@@ -7,7 +7,7 @@ import { failure } from '../../domain/failure.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Fetched } from '../channel.ts';
+import type { FetchResult } from '../channel.ts';
 import type { Api } from './api.ts';
 import { fieldsOf, idOf, listOf } from './fields.ts';
 
@@ -28,7 +28,7 @@ export async function fetchFile(
   file: string,
   bytesMax: number,
   stop: Stop,
-): Promise<Fetched> {
+): Promise<FetchResult> {
   const [place, message, attachment] = file.split('/').map(idOf);
   if (!place || !message || !attachment) return failed('rejected');
   const answer = await api.get(`/channels/${place}/messages/${message}`, stop.signal);
@@ -75,7 +75,7 @@ function addressOf(message: unknown, id: string, baseUrl: string | null): URL | 
 }
 
 /** The server's administrator must grant this permission. */
-const unreadable: Fetched = {
+const unreadable: FetchResult = {
   kind: 'failed',
   failure: failure('unauthorized', {
     status: 403,
@@ -83,12 +83,12 @@ const unreadable: Fetched = {
   }),
 };
 
-function failedBy(status: number): Fetched {
+function failedBy(status: number): FetchResult {
   if (status === 401 || status === 403) return failed('unauthorized');
   if (status === 429) return failed('rate_limited');
   return failed(status >= 500 ? 'server_error' : 'not_found');
 }
 
-function failed(kind: Parameters<typeof failure>[0]): Fetched {
+function failed(kind: Parameters<typeof failure>[0]): FetchResult {
   return { kind: 'failed', failure: failure(kind) };
 }

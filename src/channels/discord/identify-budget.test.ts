@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { IdentifyBudget } from './identify-budget.ts';
 
 const limits = { atOnceMax: 3, oneEveryMs: 60_000, spacingMs: 5_000 };
@@ -8,7 +8,7 @@ const hourMs = 3_600_000;
 
 /** A budget after so many new sessions, each as soon as the budget allows. */
 function spent(count: number) {
-  const clock = takeoverClock();
+  const clock = handClock();
   const budget = new IdentifyBudget(null, clock, limits);
   for (let taken = 0; taken < count; taken++) {
     if (taken > 0) clock.pass(limits.spacingMs);
@@ -49,7 +49,7 @@ test('a time of day that is set back or forward makes it neither wait nor earn',
 test('what is kept over a restart goes on being earned while nothing runs', () => {
   const { clock, budget } = spent(3);
   const again = (ms: number): number | null => {
-    const later = takeoverClock(clock.now() + ms);
+    const later = handClock(clock.now() + ms);
     return new IdentifyBudget(budget.text, later, limits).take();
   };
   assert.ok(again(1_000)! > 40_000);

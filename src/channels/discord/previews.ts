@@ -8,7 +8,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { Preview, Previewed } from '../channel.ts';
+import type { Preview, PreviewRequest } from '../channel.ts';
 import {
   continuationMark,
   GrowingMessage,
@@ -42,7 +42,7 @@ const cutting = {
 const spare = { spare: 'admitted' } as const;
 
 /** @returns null if the address is not one of Discord's */
-export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
+export function beginPreview(deps: PreviewDeps, shown: PreviewRequest): Preview | null {
   const { api, cleanup, steady, deadlines } = deps;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;

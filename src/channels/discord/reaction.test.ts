@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { FirstSeen } from '../messenger/recent-questions.ts';
 import { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import { limited } from './answers.ts';
@@ -8,7 +8,7 @@ import type { Api, ApiResult } from './api.ts';
 import { showEyes } from './reaction.ts';
 
 function start() {
-  const clock = takeoverClock();
+  const clock = handClock();
   const answers: ApiResult[] = [];
   const modes: unknown[] = [];
   const put: Api['put'] = async (_route, _body, _signal, mode) => {

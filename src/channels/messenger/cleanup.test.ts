@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { Cleanup } from './growing-message.ts';
 
 function start(remove: (tries: number) => boolean = () => false) {
-  const clock = takeoverClock();
+  const clock = handClock();
   const tried: string[] = [];
   const cleanup = new Cleanup(clock.deadlines, (message) => {
     tried.push(message);

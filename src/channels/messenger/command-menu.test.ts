@@ -1,14 +1,14 @@
 /** When svc publishes its commands: once, as soon as it can, and not again after a refusal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { CommandMenu, type MenuOutcome } from './command-menu.ts';
 
 const away: MenuOutcome = { kind: 'away', retryAfterMs: null };
 
 function start(...answers: MenuOutcome[]) {
-  const clock = takeoverClock();
+  const clock = handClock();
   const { events, calls } = noteEvents();
   const outcome: string[] = [];
   const menu = new CommandMenu({

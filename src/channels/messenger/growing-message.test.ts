@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import { GrowingMessage, type Shown } from './growing-message.ts';
 
@@ -14,7 +14,7 @@ type Given = {
 };
 
 function start(given: Given = {}) {
-  const clock = takeoverClock();
+  const clock = handClock();
   type Call = { message: string | null; text: string; settle: (shown: Shown) => void };
   const calls: (Call & { signal: AbortSignal })[] = [];
   const [made, gone]: [string[], string[]] = [[], []];

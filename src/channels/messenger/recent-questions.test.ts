@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { ConversationId, MessageId } from '../../domain/ids.ts';
 import { RecentQuestions } from './recent-questions.ts';
 
@@ -11,7 +11,7 @@ const by = (sender: string, text: string) => {
 };
 
 function start(gatherMs = 0) {
-  const clock = takeoverClock();
+  const clock = handClock();
   const questions = new RecentQuestions(clock.steady, gatherMs);
   questions.admits('m', by('ann', 'one'));
   questions.noteReceipt('m', undefined, { id });
@@ -59,7 +59,7 @@ test('by the platform that tells when, what came together but was said apart is 
     [600_000, false],
     [1_500, true],
   ] as const) {
-    const questions = new RecentQuestions(takeoverClock().steady, 1_500);
+    const questions = new RecentQuestions(handClock().steady, 1_500);
     questions.admits('m', { ...by('ann', 'one'), saidAt: { at: 5_000, stepMs: 1 } });
     questions.admits('n', { ...by('ann', 'two'), saidAt: { at: 5_000 + apartMs, stepMs: 1 } });
     assert.equal(isAsked(questions, 'm', by('ann', 'other')), !isJoined, String(apartMs));

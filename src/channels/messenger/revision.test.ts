@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { ConversationId, MessageId } from '../../domain/ids.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { RecentQuestions, revise } from './recent-questions.ts';
@@ -9,7 +9,7 @@ const id = 'q1' as MessageId;
 const reply = { id: 'r2', text: 'six', inReplyTo: 'q2' } as unknown as Reply;
 
 function start() {
-  const questions = new RecentQuestions(takeoverClock().steady, 0);
+  const questions = new RecentQuestions(handClock().steady, 0);
   const sender = { id: 'ann', name: null };
   questions.admits('m', { conversation: 'c' as ConversationId, sender, text: 'one' });
   questions.noteReceipt('m', undefined, { id });

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { BestEffortCalls } from './best-effort-calls.ts';
@@ -15,7 +15,7 @@ const group = -100200;
 const limit = { kind: 'refused', status: 429, description: '', migrateToChat: null } as const;
 
 function start() {
-  const clock = takeoverClock();
+  const clock = handClock();
   const calls: string[] = [];
   const answers: CallResult[] = [];
   const done = { kind: 'done', result: true } as const;
@@ -140,7 +140,7 @@ test('eyes that the platform limits hold up no reply', async () => {
   it.telegram.fail('setMessageReaction', { kind: 'rate-limit', retryAfterSeconds: 8 });
   const target = [team.id, null, 7, 1];
   const ending = new AbortController();
-  it.channel.working?.(it.addressOf(target), ending.signal);
+  it.channel.showWorking?.(it.addressOf(target), ending.signal);
   await it.until(() => it.telegram.callsOf('setMessageReaction').length === 1);
   await it.until(() => it.telegram.callsOf('sendChatAction').length === 1);
   ending.abort();

@@ -5,7 +5,7 @@
  * shows how many replies the platform takes.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { passed, type Deadlines } from '../../lib/deadlines.ts';
+import { pauseUntil, type Deadlines } from '../../lib/deadlines.ts';
 import { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import type { BotApi, CallResult, Payload } from './bot-api.ts';
 import type { RateLimiter } from './rate-limits.ts';
@@ -79,7 +79,7 @@ export class BestEffortCalls {
       rateLimiter: {
         spare: async (chat, signal, kind, isFirst) => {
           const ms = this.#backoff.remainingMs(kind === 'draft' ? 'draft' : 'preview');
-          if (ms > 0) await passed(deadlines, ms, signal);
+          if (ms > 0) await pauseUntil(deadlines, ms, signal);
           return rateLimiter.spare(chat, signal, kind, isFirst);
         },
       },

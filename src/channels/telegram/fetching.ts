@@ -6,7 +6,7 @@ import { failure } from '../../domain/failure.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Fetched } from '../channel.ts';
+import type { FetchResult } from '../channel.ts';
 import { apiRoot, type BotApi } from './bot-api.ts';
 import { object, string } from './fields.ts';
 
@@ -33,7 +33,7 @@ export async function fetchFile(
   file: string,
   bytesMax: number,
   stop: Stop,
-): Promise<Fetched> {
+): Promise<FetchResult> {
   const answer = await api.call('getFile', { file_id: file }, callMs, stop.signal);
   if (answer.kind === 'fault') return { kind: 'failed', failure: failure(answer.fault) };
   if (answer.kind === 'refused') {
@@ -69,7 +69,7 @@ export async function fetchFile(
   return { kind: 'fetched', bytes: result.bytes };
 }
 
-function failedBy(status: number): Fetched {
+function failedBy(status: number): FetchResult {
   if (status === 401 || status === 403) {
     return { kind: 'failed', failure: failure('unauthorized', { status }) };
   }

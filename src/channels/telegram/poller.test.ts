@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startPolling } from '../../../test/fake/polling.ts';
 import { said, token } from '../../../test/fake/scripted-telegram.ts';
 import type { Planned } from '../../../test/fake/scripted-telegram.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { pollTimes } from './poller.ts';
 
 const refusal = (error_code: number, description = ''): Planned => ({
@@ -65,7 +65,7 @@ test('of a hundred that wait the oldest are confirmed all the same, and counted'
 for (const openMs of [10, 2_000]) {
   const says = openMs < 1_000 ? 'is said again' : 'has come there, and is not said again';
   test(`what a poll that was open for ${openMs} ms confirms ${says} at the stop`, async () => {
-    const clock = takeoverClock();
+    const clock = handClock();
     await using it = await startPolling({}, clock);
     it.telegram.push(said(7, 'hello'));
     const first = { ok: true, result: [said(7, 'hello')] } as const;
@@ -159,7 +159,7 @@ test('a poll on a dead connection is given up, and the next one is served', asyn
 
 test('the first poll of a silent platform tells, and says what can be done', async () => {
   const failurePauseMs = { baseMs: 1e6, capMs: 1e6 };
-  const clock = takeoverClock();
+  const clock = handClock();
   const begunAt = clock.now();
   await using it = await startPolling({ failurePauseMs }, clock);
   it.telegram.plan('getUpdates', { ok: true, result: [] }, 'hang');
@@ -232,7 +232,7 @@ test('an update that makes no sense holds up none behind it', async () => {
 
 test('a server that does not wait when it is asked to is not pressed', async () => {
   // With a clock that stands still every answer comes at once, however busy the machine is.
-  await using it = await startPolling({ heldPauseMs: 300 }, takeoverClock());
+  await using it = await startPolling({ heldPauseMs: 300 }, handClock());
   const empty: Planned = { ok: true, result: [] };
   it.telegram.plan('getUpdates', ...Array.from({ length: 1_000 }, () => empty));
   it.run();

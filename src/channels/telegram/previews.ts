@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { Preview, Previewed } from '../channel.ts';
+import type { Preview, PreviewRequest } from '../channel.ts';
 import {
   continuationMark,
   GrowingMessage,
@@ -54,7 +54,7 @@ const cutting = {
 };
 
 /** @returns null if the address is not one of Telegram's */
-export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
+export function beginPreview(deps: PreviewDeps, shown: PreviewRequest): Preview | null {
   const target = parseTarget(shown.address);
   return target === null ? null : new GrowingMessage(new TelegramPreview(deps, shown, target));
 }
@@ -71,7 +71,7 @@ class TelegramPreview implements GrowingDeps {
   readonly #draftId: number;
   #isDraft: boolean;
 
-  constructor(deps: PreviewDeps, { replaces, question, made }: Previewed, target: Target) {
+  constructor(deps: PreviewDeps, { replaces, question, made }: PreviewRequest, target: Target) {
     this.message = replaces;
     this.made = made;
     this.steady = deps.steady;

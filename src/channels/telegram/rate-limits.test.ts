@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { createRateLimiter, type Admission, type RateLimits } from './rate-limits.ts';
 
 const never = new AbortController().signal;
 
 function start(limits: Partial<RateLimits> = {}) {
-  const clock = takeoverClock();
+  const clock = handClock();
   return { clock, rateLimiter: createRateLimiter({ ...clock, limits }) };
 }
 

@@ -8,7 +8,7 @@
  * delays nobody else.
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
-import { passed, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
+import { pauseUntil, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import {
   fullAfterOne,
   msUntilOne,
@@ -166,7 +166,7 @@ class BotRateLimiter implements RateLimiter {
     };
     while (!signal.aborted) {
       const ms = chatWaitMs();
-      if (ms > 0) await passed(this.#deadlines, ms, signal);
+      if (ms > 0) await pauseUntil(this.#deadlines, ms, signal);
       else if (await this.#bestEffortQueue.next(take, signal, isFirst)) return true;
     }
     return false;
@@ -255,7 +255,7 @@ class BotRateLimiter implements RateLimiter {
   }
 
   async #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
-    await passed(this.#deadlines, ms, signal);
+    await pauseUntil(this.#deadlines, ms, signal);
     if (signal.aborted) return { kind: 'stopped' };
     return this.#takeIfFree() ? go : this.#queueReply(signal);
   }

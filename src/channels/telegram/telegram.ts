@@ -21,15 +21,15 @@ import {
   type Receive,
   type Channel,
   type ChannelHealth,
-  type Fetched,
+  type FetchResult,
   type Identity,
   type Messenger,
   type OfferedCommands,
   type Opened,
   type Preview,
-  type Previewed,
+  type PreviewRequest,
   type Unfit,
-  type WebhookSeen,
+  type WebhookProbe,
 } from '../channel.ts';
 import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
@@ -192,7 +192,7 @@ class Telegram implements Messenger {
     return outcome;
   }
 
-  #preview(shown: Previewed): Preview {
+  #preview(shown: PreviewRequest): Preview {
     const loaded = this.#loaded.value;
     if (loaded === null) return noPreview;
     // The former answer stays until the new one is there.
@@ -205,7 +205,7 @@ class Telegram implements Messenger {
     return beginPreview(deps, shown) ?? noPreview;
   }
 
-  async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
+  async fetch(file: string, bytesMax: number, stop: Stop): Promise<FetchResult> {
     const { token, config, http, steady } = this.#deps;
     const { api } = await this.#loaded.get();
     const deps = { api, token, baseUrl: config.baseUrl, http, steady };
@@ -222,7 +222,7 @@ class Telegram implements Messenger {
     return lexer === undefined || file !== undefined ? text : fitted(text, lexer).text;
   }
 
-  working(address: Address, signal: AbortSignal): void {
+  showWorking(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#deps;
     const bestEffort = this.#loaded.value?.bestEffort;
     if (bestEffort === undefined) return;
@@ -230,7 +230,7 @@ class Telegram implements Messenger {
     showEyes(bestEffort, address, this.#seenMessages, this.#disposed.signal);
   }
 
-  offer(offered: OfferedCommands): void {
+  publishCommands(offered: OfferedCommands): void {
     this.#menu.offer(offered);
   }
 
@@ -283,7 +283,7 @@ class Telegram implements Messenger {
     return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
   }
 
-  async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
+  async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookProbe> {
     if (telegram.botOf(this.#deps.token) === null) return { kind: 'unknown' };
     const { api } = await this.#loaded.get();
     return inspectWebhook(api, deleting, signal);

@@ -1,17 +1,17 @@
 /** A webhook that another program has set: https://core.telegram.org/bots/api#getwebhookinfo. */
-import type { WebhookSeen } from '../channel.ts';
+import type { WebhookProbe } from '../channel.ts';
 import type { BotApi } from './bot-api.ts';
 import { object } from './fields.ts';
 import { pollTimes } from './poller.ts';
 
-const unknown: WebhookSeen = { kind: 'unknown' };
+const unknown: WebhookProbe = { kind: 'unknown' };
 
 /** @param deleting deletes the webhook; the waiting updates stay */
 export async function inspectWebhook(
   api: BotApi,
   deleting: boolean,
   signal: AbortSignal,
-): Promise<WebhookSeen> {
+): Promise<WebhookProbe> {
   const answer = await api.call('getWebhookInfo', {}, pollTimes.callMs, signal);
   const url = answer.kind === 'done' ? object(answer.result)?.['url'] : null;
   if (typeof url !== 'string') return unknown;

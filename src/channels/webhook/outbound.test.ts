@@ -9,7 +9,7 @@ import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import type { Answer } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { createDeliver, type Deliver, type OutboundDeps } from './webhook.ts';
 
@@ -120,7 +120,7 @@ const cases: readonly [Answer, readonly unknown[]][] = [
 test('every answer of the receiver has its outcome', async (t) => {
   await using receiver = await startReceiver();
   // The clock stands still.
-  const clock = takeoverClock(now);
+  const clock = handClock(now);
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   await using bench = startDeliver(receiver.url, { http, ...clock });
   for (const [answer, expected] of cases) {
@@ -153,7 +153,7 @@ test('a receiver that does not listen has certainly not got the reply', async ()
 
 test('a receiver that never answers is a time-out that may have arrived', async () => {
   await using receiver = await startReceiver();
-  const clock = takeoverClock();
+  const clock = handClock();
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   await using bench = startDeliver(receiver.url, { http, ...clock });
   receiver.script.push('hang', 'drip');

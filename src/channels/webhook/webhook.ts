@@ -14,7 +14,7 @@ import { createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import { later, type Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
-import { describeUnbound, type Held, type Listeners } from '../../lib/listener.ts';
+import { describeBindError, type ListenerHandle, type Listeners } from '../../lib/listener.ts';
 import {
   HealthState,
   type Receive,
@@ -67,7 +67,7 @@ class Webhook implements WebhookChannel {
   readonly tellsSessions = true;
   readonly deliver: Deliver;
   readonly #deps: WebhookDeps;
-  #listener: Held | null = null;
+  #listener: ListenerHandle | null = null;
   readonly #health: HealthState;
 
   constructor(deps: WebhookDeps) {
@@ -128,7 +128,7 @@ class Webhook implements WebhookChannel {
 }
 
 function problemOf(bind: ListenAddress, code: string): ChannelProblem {
-  const remedy = describeUnbound(code, bind.port);
+  const remedy = describeBindError(code, bind.port);
   const field = bind.byFlag?.name ?? 'webhook.bind';
   const message = `${field}: cannot listen on ${bind.text} (${code}); ${remedy}`;
   return { kind: 'problem', code: 'bind_failed', message };

@@ -6,13 +6,13 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { EnvName, ModelConfig, Config } from '../../config/config.ts';
-import type { FoundSecrets } from '../../config/found-secret.ts';
+import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { logLevels, createLog, type LogLevel } from '../../lib/log.ts';
 import type { Ending, Listening } from '../../app/run-contract.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
-import { closeServer, findPort, listenNear } from '../../lib/loopback-port.ts';
+import { closeServer, findPort, listenOnLoopback } from '../../lib/loopback-port.ts';
 import { plainText } from '../../lib/plain-text.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
 import { practiceModelName } from '../../domain/remedy.ts';
@@ -278,7 +278,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   ]);
   const start = async (server: Server, port: number): Promise<number> => {
     stage.servers.push(server);
-    return listenNear(server, port);
+    return listenOnLoopback(server, port);
   };
   const receiver = createReceiver(secrets.get(replySecretName as EnvName)!, (reply) => {
     io.stdout.write(`${plainText(`reply to ${reply.conversation}: ${reply.text}`)}\n`);
@@ -324,7 +324,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
 }
 
 /** The secrets as lookup results, so that an applied configuration finds them again. */
-function asFound(secrets: ReadonlyMap<EnvName, string>): FoundSecrets {
+function asFound(secrets: ReadonlyMap<EnvName, string>): SecretLookupResults {
   return new Map(
     [...secrets].map(([name, value]) => {
       return [name, { kind: 'value', value, source: 'environment', unused: [] }];

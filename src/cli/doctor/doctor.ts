@@ -38,7 +38,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { forShell } from '../../lib/for-shell.ts';
 import { describeHolder, holderOfPort } from '../../lib/holders.ts';
-import type { WebhookSeen } from '../../channels/channel.ts';
+import type { WebhookProbe } from '../../channels/channel.ts';
 import { isMessenger, isListener, kindOf } from '../../channels/registry.ts';
 import { createEvents } from '../../telemetry/events.ts';
 import { systemClock, later, steadyNow } from '../../lib/clock.ts';
@@ -416,7 +416,7 @@ async function webhookLines(
 
 type Bot = Pick<MessengerConfig, 'type' | 'tokenEnv'>;
 
-function lineOf({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
+function lineOf({ type, tokenEnv }: Bot, seen: WebhookProbe): PreflightLine | null {
   if (seen.kind !== 'set') return null;
   return warning(
     type,
@@ -428,7 +428,7 @@ function lineOf({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | nul
 }
 
 /** The line after an attempt to delete the webhook. */
-function lineAfter({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
+function lineAfter({ type, tokenEnv }: Bot, seen: WebhookProbe): PreflightLine | null {
   switch (seen.kind) {
     case 'none':
       return null;

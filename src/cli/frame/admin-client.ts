@@ -32,17 +32,17 @@ import type { LedgerWrites } from '../../app/config/audited.ts';
 import type { ApprovalState, ApprovalText } from '../../domain/approval.ts';
 import type { Admission, Admissions, PairingRemoval } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
-import type { PageAsked } from '../../domain/page.ts';
+import type { PageRequest } from '../../domain/page.ts';
 import type {
   DeliveryFilter,
   MessageFilter,
-  TriedNow,
+  RetriedNow,
   WhichDeferred,
 } from '../../domain/records.ts';
 import type { SpendBy } from '../../domain/spend.ts';
-import type { ConversationKey, Whose } from '../../domain/story.ts';
-import type { FiguresAsked } from '../../telemetry/figures/figures.ts';
-import { Gathering } from '../../telemetry/figures/rollup.ts';
+import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
+import type { FiguresRequest } from '../../telemetry/figures/figures.ts';
+import { Rollup } from '../../telemetry/figures/rollup.ts';
 import { daysBetween, localDay } from '../../lib/local-day.ts';
 import type { DeadLetterMove, LedgerReader } from '../../ledger/ledger.ts';
 import * as approvals from '../../admin/schemas/approvals.ts';
@@ -308,7 +308,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     );
   }
 
-  deadLetters(page: PageAsked) {
+  deadLetters(page: PageRequest) {
     return this.#service.read('reader', `dead-letters?${queryOf(page)}`, stories.deadLettersSchema);
   }
 
@@ -325,7 +325,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     );
   }
 
-  conversations(page: PageAsked) {
+  conversations(page: PageRequest) {
     return this.#service.read(
       'operator',
       `conversations?${queryOf(page)}`,
@@ -354,7 +354,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   /** None: the running service warns of them itself. */
   privateConversations = async () => 0;
 
-  turns(whose: Whose, page: PageAsked) {
+  turns(whose: MessageOwner, page: PageRequest) {
     return this.#service.read(
       'operator',
       `${whosePath(whose)}/turns?${queryOf(page)}`,
@@ -366,7 +366,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return (await this.#service.read('operator', notesPath(of), stories.notesSchema)).rows;
   }
 
-  toolUses(page: PageAsked) {
+  toolUses(page: PageRequest) {
     return this.#service.read('reader', `tool-uses?${queryOf(page)}`, stories.toolUsesSchema);
   }
 
@@ -378,12 +378,12 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     );
   }
 
-  messages(filter: MessageFilter, page: PageAsked) {
+  messages(filter: MessageFilter, page: PageRequest) {
     const path = `messages?${queryOf({ ...filter, ...page })}`;
     return this.#service.read('reader', path, stories.messagesSchema);
   }
 
-  deliveries(filter: DeliveryFilter, page: PageAsked) {
+  deliveries(filter: DeliveryFilter, page: PageRequest) {
     const path = `deliveries?${queryOf({ ...filter, ...page })}`;
     return this.#service.read('reader', path, stories.deliveriesSchema);
   }
@@ -393,15 +393,15 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return (await this.#service.read('reader', 'conversations/counts', schema)).rows;
   }
 
-  audit(page: PageAsked) {
+  audit(page: PageRequest) {
     return this.#service.read('operator', `audit?${queryOf(page)}`, stories.auditSchema);
   }
 
   /** None: the page of a running service shows them. */
-  figures = async (asked: FiguresAsked) =>
-    new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
+  figures = async (asked: FiguresRequest) =>
+    new Rollup(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
-  approvals(state: ApprovalState | null, page: PageAsked) {
+  approvals(state: ApprovalState | null, page: PageRequest) {
     return this.approvalRequests.list(queryOf({ state: state ?? 'all', ...page }));
   }
 
@@ -417,7 +417,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return (await this.#service.read(isPeople ? 'operator' : 'reader', path, spendSchema)).rows;
   }
 
-  foundIds(q: string, page: PageAsked) {
+  foundIds(q: string, page: PageRequest) {
     return this.#service.read(
       'reader',
       `search?${queryOf({ q, ...page })}`,
@@ -425,7 +425,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     );
   }
 
-  foundTexts(q: string, page: PageAsked) {
+  foundTexts(q: string, page: PageRequest) {
     const path = `search/texts?${queryOf({ q, ...page })}`;
     return this.#service.read('operator', path, stories.foundTextsSchema);
   }
@@ -439,7 +439,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 
   /** Ignores `_most`: the API has its own bound for a step. */
-  async tryNow(which: WhichDeferred, _most: number): Promise<TriedNow> {
+  async tryNow(which: WhichDeferred, _most: number): Promise<RetriedNow> {
     const path =
       which.kind === 'one'
         ? `deliveries/${pathSegment(which.id)}/try`
@@ -451,7 +451,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return { kind: 'moved', ...this.#service.take(response, stories.triedNowSchema) };
   }
 
-  forget(whose: Whose): Promise<number> {
+  forget(whose: MessageOwner): Promise<number> {
     return this.#delete(whosePath(whose));
   }
 
@@ -507,7 +507,7 @@ function queryOf(values: Readonly<Record<string, string | number | null>>): stri
   return new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
 }
 
-function whosePath(whose: Whose): string {
+function whosePath(whose: MessageOwner): string {
   const channel = pathSegment(whose.channel);
   return whose.kind === 'conversation'
     ? `conversations/${channel}/${pathSegment(whose.conversation)}`

@@ -4,7 +4,7 @@
  */
 import type { Config, ConfigProblem, EnvName, Secrets } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import type { FoundSecrets } from '../../config/found-secret.ts';
+import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';
 import {
   howToSet,
@@ -59,7 +59,7 @@ export type SecretsRead =
   | {
       readonly kind: 'read';
       readonly secrets: Secrets;
-      readonly found: FoundSecrets;
+      readonly found: SecretLookupResults;
       readonly warnings: readonly ConfigProblem[];
     }
   | (Refusal & Pick<ResolvedSecrets, 'missing' | 'unfit'>);

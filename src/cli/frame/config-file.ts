@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { defaultStoragePath, inspectConfig, type Inspection } from '../../config/inspect.ts';
 import type { ConfigProblem } from '../../config/config.ts';
 import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';
-import { isInPlace } from '../../lib/make-folder.ts';
+import { pathExists } from '../../lib/make-folder.ts';
 import type { Io } from '../cli.ts';
 import { becomeServiceUser } from './service-user.ts';
 
@@ -43,7 +43,7 @@ export function findConfigFile(given: string | null, surroundings: Surroundings)
 }
 
 function chosenFile(given: string | null, surroundings: Surroundings): ConfigFile {
-  const { cwd, env, isThere = isInPlace } = surroundings;
+  const { cwd, env, isThere = pathExists } = surroundings;
   if (given !== null) return namedBy('flag', given, cwd);
   const named = env['SVC_CONFIG'] ?? '';
   if (named !== '') return namedBy('variable', named, cwd);

@@ -5,7 +5,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { beginStorage, type Begun } from '../../app/storage.ts';
+import { beginStorage, type OpenedStorage } from '../../app/storage.ts';
 import type { Io } from '../cli.ts';
 
 const bytesMax = 1_048_576;
@@ -17,7 +17,7 @@ const bytesMax = 1_048_576;
 export async function beginNamedStorage(
   given: string | null,
   { cwd, env }: Pick<Io, 'cwd' | 'env'>,
-): Promise<Begun | null> {
+): Promise<OpenedStorage | null> {
   const path = resolve(cwd, given ?? (env['SVC_CONFIG'] || 'svc.json'));
   return namesSqlite(textOf(path)) ? await beginStorage() : null;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Decision } from '../../domain/decision.ts';
 import type { ChannelKey, MessageId, ModelName } from '../../domain/ids.ts';
 import type { Sender } from '../../domain/message.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { TurnLines } from './turn-lines.ts';
 
 const reply: Decision = {
@@ -23,7 +23,7 @@ const turn = (decision: Decision, sender: Sender = { id: 'ada', name: null }) =>
 });
 
 function open() {
-  const clock = takeoverClock(1_000_000);
+  const clock = handClock(1_000_000);
   let shown = '';
   const outlet = { write: (text: string) => void (shown += text), [Symbol.dispose]: () => {} };
   const lines = new TurnLines({ outlet, coloured: false, ...clock });

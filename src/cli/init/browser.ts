@@ -8,7 +8,7 @@ import { aborted } from '../../lib/stop.ts';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endsWithin } from '../../lib/lifetime.ts';
-import { describeUnbound } from '../../lib/listener.ts';
+import { describeBindError } from '../../lib/listener.ts';
 import {
   openerFor,
   openInBrowser,
@@ -81,7 +81,7 @@ class BrowserFrontend {
       onTraded: (traded) => this.#codeTraded(traded),
       onFault: (error) => this.#print(`svc init: a bug in svc itself: ${String(error)}`),
     });
-    if ('code' in server) return { kind: 'failed', message: describeUnbound(server.code, 0) };
+    if ('code' in server) return { kind: 'failed', message: describeBindError(server.code, 0) };
     const lines = this.#listen(server);
     const { ended } = this.#session;
     try {

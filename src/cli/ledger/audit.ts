@@ -1,6 +1,6 @@
 /** `svc audit`: lists what operators did. */
 import type { AuditRow } from '../../domain/audit.ts';
-import type { Page, PageAsked } from '../../domain/page.ts';
+import type { Page, PageRequest } from '../../domain/page.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { Command, Io } from '../cli.ts';
 import { limitRange, pageFlags, runList } from './pages.ts';
@@ -27,7 +27,7 @@ thousand.
 
 function run(args: readonly string[], io: Io): Promise<number> {
   const { name } = audit;
-  const read = (reader: LedgerReader, page: PageAsked): Promise<Page<AuditRow>> =>
+  const read = (reader: LedgerReader, page: PageRequest): Promise<Page<AuditRow>> =>
     reader.audit(page);
   return runList({ name, read, show: listPage }, args, io);
 }

@@ -1,12 +1,12 @@
 /** `svc conversations list`, `show`, `delete` and `export`. */
 import type { NoteText } from '../../domain/note.ts';
-import type { Page, PageAsked } from '../../domain/page.ts';
+import type { Page, PageRequest } from '../../domain/page.ts';
 import type {
   Takeovers,
   ConversationRow,
   ConversationText,
   TurnText,
-  Whose,
+  MessageOwner,
 } from '../../domain/story.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { plural } from '../../domain/plural.ts';
@@ -79,7 +79,7 @@ An id that begins with a dash goes behind "--".
 
 function list(args: readonly string[], io: Io): Promise<number> {
   const { name } = conversationsList;
-  const read = (reader: LedgerReader, page: PageAsked): Promise<Page<ConversationRow>> =>
+  const read = (reader: LedgerReader, page: PageRequest): Promise<Page<ConversationRow>> =>
     reader.conversations(page);
   return runList({ name, read, show: listPage }, args, io);
 }
@@ -233,7 +233,7 @@ async function runDelete(args: readonly string[], io: Io): Promise<number> {
 
 const things = 'messages, replies and turns';
 
-function question(whose: Whose): string {
+function question(whose: MessageOwner): string {
   const what =
     whose.kind === 'conversation'
       ? `the conversation ${plainLine(whose.conversation)}`

@@ -1,5 +1,5 @@
 /** `svc dead-letters list`, `show`, `replay` and `discard`. */
-import type { Page, PageAsked } from '../../domain/page.ts';
+import type { Page, PageRequest } from '../../domain/page.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/story.ts';
 import { plural } from '../../domain/plural.ts';
 import type { LedgerReader, DeadLetterMove } from '../../ledger/ledger.ts';
@@ -60,7 +60,7 @@ function list(args: readonly string[], io: Io): Promise<number> {
 
 type LettersPage = { readonly reasons: readonly DeadLetterReason[] } & Page<DeadLetter>;
 
-async function readPage(reader: LedgerReader, page: PageAsked): Promise<LettersPage> {
+async function readPage(reader: LedgerReader, page: PageRequest): Promise<LettersPage> {
   const reasons = await reader.deadLetterReasons();
   const { rows, next } = await reader.deadLetters(page);
   return { reasons, rows, next };

@@ -4,7 +4,7 @@ import {
   pageRowsMax,
   pageRowsUsual,
   type Page,
-  type PageAsked,
+  type PageRequest,
 } from '../../domain/page.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Io } from '../cli.ts';
@@ -26,7 +26,7 @@ export const limitRange = `1 to ${pageRowsMax} (default: ${pageRowsUsual})`;
 type List<ListPage> = {
   /** The command's name. */
   readonly name: string;
-  readonly read: (reader: LedgerReader, asked: PageAsked) => Promise<ListPage>;
+  readonly read: (reader: LedgerReader, asked: PageRequest) => Promise<ListPage>;
   /** Formats the page for a person. */
   readonly show: (found: ListPage, location: LedgerLocation) => string;
 };
@@ -64,7 +64,7 @@ export async function printList<ListPage extends { readonly next: string | null 
 }
 
 /** @returns the page that `--limit` and `--after` ask for, or a sentence about what is wrong */
-export function parsePage(limit: string | null, after: string | null): PageAsked | string {
+export function parsePage(limit: string | null, after: string | null): PageRequest | string {
   const rows = limit === null ? pageRowsUsual : wholeNumber(limit, 1, pageRowsMax);
   if (rows === null) return `--limit is a number from 1 to ${pageRowsMax}; "${limit}" is none.`;
   if (after !== null && !isPlace(after)) {
@@ -87,9 +87,9 @@ export function reportMore({ stderr }: Io, next: string | null): void {
  * @param stop ends it early, with the rows so far
  */
 export function fullPage<T>(
-  read: (reader: LedgerReader, asked: PageAsked) => Promise<Page<T>>,
+  read: (reader: LedgerReader, asked: PageRequest) => Promise<Page<T>>,
   stop: AbortSignal,
-): (reader: LedgerReader, asked: PageAsked) => Promise<Page<T>> {
+): (reader: LedgerReader, asked: PageRequest) => Promise<Page<T>> {
   return async (reader, asked) => {
     const rows: T[] = [];
     for (let { after } = asked; ;) {
@@ -104,7 +104,7 @@ export function fullPage<T>(
 
 /** Every row of a list, page by page; ends early when `stop` aborts. */
 export async function* allRows<T>(
-  read: (page: PageAsked) => Promise<Page<T>>,
+  read: (page: PageRequest) => Promise<Page<T>>,
   stop: AbortSignal,
 ): AsyncGenerator<T> {
   let after: string | null = null;

@@ -5,7 +5,7 @@ import { plainLine } from '../../lib/plain-text.ts';
 import type { Command, Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
-import type { PageAsked } from '../../domain/page.ts';
+import type { PageRequest } from '../../domain/page.ts';
 import { limitRange, pageFlags, printList } from './pages.ts';
 import { localTime } from './table.ts';
 
@@ -39,7 +39,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (words.length > searchCharactersMax) {
     return wrongUsage(io, name, `At most ${searchCharactersMax} characters can be looked for.`);
   }
-  const read = (reader: LedgerReader, page: PageAsked) => fullTexts(reader, words, page, io.stop);
+  const read = (reader: LedgerReader, page: PageRequest) => fullTexts(reader, words, page, io.stop);
   return printList({ name, read, show }, parsed.flags, io);
 }
 
@@ -47,7 +47,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 async function fullTexts(
   reader: LedgerReader,
   words: string,
-  { after, limit }: PageAsked,
+  { after, limit }: PageRequest,
   stop: AbortSignal,
 ): Promise<FoundTexts> {
   const rows: FoundText[] = [];

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline/promises';
 import { exitCode, type Io } from '../cli.ts';
 import { findChannel } from '../../admin/channel-named.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type { Whose } from '../../domain/story.ts';
+import type { MessageOwner } from '../../domain/story.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import { withReader, type LedgerLocation } from './access.ts';
 
@@ -104,7 +104,10 @@ async function saysYes({ stdin, stderr, stop }: Io, question: string): Promise<b
  * Reads `<channel> <conversation>`, or `<channel>` with `--sender <id>`.
  * @returns the conversation or sender that is meant, or a sentence about what is wrong
  */
-export function parseWhose(positionals: readonly string[], sender: string | null): Whose | string {
+export function parseWhose(
+  positionals: readonly string[],
+  sender: string | null,
+): MessageOwner | string {
   const [channel, conversation] = positionals;
   if (channel === undefined) return 'Say which channel, such as webhook, and which conversation.';
   if (sender === null) {
@@ -143,7 +146,7 @@ export async function resolveChannel<Of extends { readonly channel: ChannelKey }
   return exitCode.failed;
 }
 
-export function describeUnknown(whose: Whose): string {
+export function describeUnknown(whose: MessageOwner): string {
   return whose.kind === 'conversation'
     ? 'No conversation with this id is known here.\n'
     : 'Nothing is known here that this sender said.\n';

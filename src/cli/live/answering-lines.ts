@@ -9,7 +9,7 @@ import type {
 import type { FailureKind } from '../../domain/failure.ts';
 import { plural } from '../../domain/plural.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
-import { isRescued, describeCause, describeFailed, standingWords } from '../../domain/health.ts';
+import { isRescued, describeCause, describeFailed, healthSentences } from '../../domain/health.ts';
 import type { Mark } from '../frame/report.ts';
 import { formatDuration } from '../ledger/table.ts';
 
@@ -55,7 +55,7 @@ function providerLine(provider: ProviderStatus, now: number): Line {
   const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${formatDuration(times.p95Ms)}`;
   const lately = describeFailed(provider.window, 'calls') ?? formatAge(shownAt, now);
   const message = [
-    `${standingWords[standing]}${why}${describeFor(since, now)}`,
+    `${healthSentences[standing]}${why}${describeFor(since, now)}`,
     ...(lately === null ? [] : [lately]),
     `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')} since the start`,
   ].join('; ');
@@ -73,7 +73,7 @@ function modelLine(one: ModelCallsStatus, isAnswered: boolean, now: number): rea
   const lately = describeFailed(window, 'calls') ?? formatAge(shownAt, now);
   const others = answeredByOthers ?? 0;
   const message = [
-    `${standingWords[standing]}${describeFor(since, now)}`,
+    `${healthSentences[standing]}${describeFor(since, now)}`,
     ...(lately === null ? [] : [lately]),
     ...(standing === 'degraded' && isAnswered && isRescued(one) ? ['retries answer'] : []),
     ...(others === 0 ? [] : [`other models answered ${plural(others, 'message')} in its place`]),

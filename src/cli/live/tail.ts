@@ -1,7 +1,7 @@
 /** `svc tail`: follows the live events of the running svc. */
 import { formatModelName, describeProvider } from '../../domain/model-words.ts';
 import { channelName } from '../../channels/registry.ts';
-import { liveEventKinds, liveEventSchema, toldOf } from '../../admin/schemas/live-event.ts';
+import { liveEventKinds, liveEventSchema, liveEventOf } from '../../admin/schemas/live-event.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
 import { statusSchema } from '../../admin/schemas/status.ts';
 import { nearest } from '../../config/nearest.ts';
@@ -62,7 +62,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     // Missed events may have been of any kind.
     if (liveEvent.kind === 'dropped') io.stderr.write(`${describeDropped(liveEvent)}\n`);
     else if (kinds !== null && !kinds.has(liveEvent.kind)) return;
-    if (flags.json) io.stdout.write(`${plainJson(toldOf(liveEvent))}\n`);
+    if (flags.json) io.stdout.write(`${plainJson(liveEventOf(liveEvent))}\n`);
     else if (liveEvent.kind !== 'dropped') io.stdout.write(`${lineOf(liveEvent)}\n`);
   });
   try {

@@ -11,7 +11,7 @@ import { channel as channelField } from '../schema-channel.ts';
 import { fieldChanges } from './field-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
-import { isAbsent, keyed, type KeyedEntry, type Value } from './entries.ts';
+import { isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
 
@@ -53,8 +53,8 @@ type Pair = { readonly from: KeyedEntry | null; readonly to: KeyedEntry | null }
 
 /** Pairs the entries of two lists by key: first the entries of the new list, then removed ones. */
 function pairsOf(before: Value, after: Value, name: string): readonly Pair[] {
-  const removed = new Map(keyed(before, name).map((one) => [one.key, one]));
-  const pairs: Pair[] = keyed(after, name).map((to) => {
+  const removed = new Map(keyedEntries(before, name).map((one) => [one.key, one]));
+  const pairs: Pair[] = keyedEntries(after, name).map((to) => {
     const from = removed.get(to.key) ?? null;
     removed.delete(to.key);
     return { from, to };
@@ -121,7 +121,7 @@ function areSameButName(one: KeyedEntry, two: KeyedEntry): boolean {
 
 function brainSummary(brain: Value): string {
   if (!isObject(brain)) return '';
-  const models = keyed(brain['models'], 'models').map(({ key }) => formatModelName(key));
+  const models = keyedEntries(brain['models'], 'models').map(({ key }) => formatModelName(key));
   const kind = typeof brain['sensitivity'] === 'string' ? `${brain['sensitivity']}, ` : '';
   const what = isObject(brain['agent']) ? 'an agent on' : 'asks';
   return models.length === 0 ? '' : `: ${kind}${what} ${models.join(', ')}`;
@@ -160,7 +160,7 @@ function modelChanges(subject: string, before: Value, after: Value): readonly Ch
     ({ from }, at) => at > 0 && from!.index < common[at - 1]!.from!.index,
   );
   if (!isReordered) return changes;
-  const order = keyed(after, 'models').map(({ key }) => formatModelName(key));
+  const order = keyedEntries(after, 'models').map(({ key }) => formatModelName(key));
   return [
     ...changes,
     change('changed', `${subject}: its models are listed as ${order.join(', ')}`),

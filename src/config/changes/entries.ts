@@ -26,7 +26,7 @@ export type KeyedEntry = { readonly key: string; readonly index: number; readonl
  * the name of a brain, provider and id of a model. A second entry with a key gets another key.
  * @param name the list's own key, such as `brains`
  */
-export function keyed(list: Value, name: string): readonly KeyedEntry[] {
+export function keyedEntries(list: Value, name: string): readonly KeyedEntry[] {
   const seen = new Map<string, number>();
   return (isList(list) ? list : []).map((value, index) => {
     const key = identityOf(value, name);

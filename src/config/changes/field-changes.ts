@@ -4,7 +4,7 @@ import type { JsonObject } from '../locate.ts';
 import { isIgnoredKey } from '../shape.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
-import { canonical, isAbsent, keyed, type Value } from './entries.ts';
+import { canonical, isAbsent, keyedEntries, type Value } from './entries.ts';
 
 /** `effect` false: the service reads the same as before. `at` is the path below the object. */
 export type FieldChange = {
@@ -93,7 +93,7 @@ function blockSummary(block: JsonObject): string {
 }
 
 function listChange(label: string, name: string, before: Value, after: Value): string {
-  const [from, to] = [keyed(before, name), keyed(after, name)];
+  const [from, to] = [keyedEntries(before, name), keyedEntries(after, name)];
   const [old, now] = [new Map(from.map((one) => [one.key, one.value])), new Set<string>()];
   for (const { key } of to) now.add(key);
   const changes = [

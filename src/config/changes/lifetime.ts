@@ -5,7 +5,7 @@ import { isObject } from '../../lib/json.ts';
 import { isEqual } from '../json-value.ts';
 import { memberPath, type JsonObject } from '../locate.ts';
 import { schema } from '../schema.ts';
-import { canonical, isAbsent, keyed, type Value } from './entries.ts';
+import { canonical, isAbsent, keyedEntries, type Value } from './entries.ts';
 import { effectiveValue } from './field-changes.ts';
 
 /**
@@ -45,13 +45,13 @@ type ListedChannel = { readonly index: number; readonly value: JsonObject };
 export function routedChannels(document: Value): ReadonlyMap<string, ListedChannel> {
   if (!isObject(document)) return new Map();
   const routed = new Set(
-    keyed(document['routes'], 'routes').map(({ value }) => {
+    keyedEntries(document['routes'], 'routes').map(({ value }) => {
       const channel = isObject(value) ? value['channel'] : undefined;
       return typeof channel === 'string' ? canonical(channel) : '';
     }),
   );
   return new Map(
-    keyed(document['channels'], 'channels').flatMap(({ key, index, value }) => {
+    keyedEntries(document['channels'], 'channels').flatMap(({ key, index, value }) => {
       return isObject(value) && routed.has(key) ? [[key, { index, value }] as const] : [];
     }),
   );

@@ -10,7 +10,7 @@ import { MessageProgress } from './order/rows.ts';
 import type { CursorMove } from '../ledger.ts';
 import { bytesOfMessage } from './order/weight.ts';
 import type { WorkingSet } from './order/working-set.ts';
-import type { Arrival, LedgerStorage, Theirs } from './storage.ts';
+import type { Arrival, LedgerStorage, OthersRows } from './storage.ts';
 
 /** `underWay`: true until the message has entered the working set, or the storage has answered. */
 type PendingArrival = Arrival & { readonly bytes: number; isPending: boolean };
@@ -30,7 +30,7 @@ export type ArrivalDeps = {
 export class Accepting {
   readonly #deps: ArrivalDeps;
   readonly #intakeLimit: IntakeLimit;
-  readonly #unwanted = new Set<Theirs>();
+  readonly #unwanted = new Set<OthersRows>();
   /** Messages on their way into the storage, and their bytes. */
   messages = 0;
   bytes = 0;
@@ -65,7 +65,7 @@ export class Accepting {
    * Keeps out of the working set those of their messages that are still on their way.
    * @returns a function to call when all of them have arrived
    */
-  unwanted(theirs: Theirs): () => void {
+  unwanted(theirs: OthersRows): () => void {
     this.#unwanted.add(theirs);
     return () => void this.#unwanted.delete(theirs);
   }

@@ -17,7 +17,7 @@ export type Waiter<Told> = {
   readonly conflicted?: () => void;
 };
 
-export type Gathered<Write, Told> = {
+export type Batch<Write, Told> = {
   readonly writes: readonly Write[];
   readonly waiting: readonly Waiter<Told>[];
 };
@@ -27,9 +27,9 @@ export type Gathered<Write, Told> = {
  * @param isLeftOut whether a caller's writes are dropped silently; left out: none are
  */
 export function withoutRefused<Write, Told>(
-  { writes, waiting }: Gathered<Write, Told>,
+  { writes, waiting }: Batch<Write, Told>,
   isLeftOut: (own: readonly Write[]) => boolean = () => false,
-): Gathered<Write, Told> & { readonly refused: readonly (() => void)[] } {
+): Batch<Write, Told> & { readonly refused: readonly (() => void)[] } {
   const kept: Write[] = [];
   const staying: Waiter<Told>[] = [];
   const refused: (() => void)[] = [];
@@ -48,8 +48,8 @@ export function withoutRefused<Write, Told>(
 
 /** Joins two batches, in their order. */
 export function joined<Write, Told>(
-  first: Gathered<Write, Told>,
-  then: Gathered<Write, Told>,
+  first: Batch<Write, Told>,
+  then: Batch<Write, Told>,
 ): { readonly writes: Write[]; readonly waiting: Waiter<Told>[] } {
   const behind = first.writes.length;
   const later = then.waiting.map((waiter) => ({ ...waiter, until: waiter.until + behind }));

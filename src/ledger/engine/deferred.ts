@@ -3,7 +3,7 @@
  * process holds some of the replies. Then the storage knows all of them, and notifies the other
  * processes.
  */
-import type { DeferredGroup, TriedNow, WhichDeferred } from '../../domain/records.ts';
+import type { DeferredGroup, RetriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { OutRow } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
 import type { DeferredReplies } from '../ledger.ts';
@@ -22,7 +22,7 @@ export type DeferredDeps = {
   readonly ask: <T>(act: () => Promise<T>, closed: T) => Promise<T>;
 };
 
-const failed: TriedNow = { kind: 'storage_failed' };
+const failed: RetriedNow = { kind: 'storage_failed' };
 
 export class Deferred implements DeferredReplies {
   readonly #deps: DeferredDeps;
@@ -37,7 +37,7 @@ export class Deferred implements DeferredReplies {
     return groups.toSorted((a, b) => b.count - a.count).slice(0, groupsMax);
   }
 
-  tryNow(which: WhichDeferred, most: number): Promise<TriedNow> {
+  tryNow(which: WhichDeferred, most: number): Promise<RetriedNow> {
     return this.#deps.ask(async () => {
       const { storage } = this.#deps;
       const room = which.kind === 'one' ? 1 : Math.min(most, this.#room(which.filter.channel));
@@ -77,10 +77,10 @@ export class Deferred implements DeferredReplies {
   /**
    * Makes replies due. No timer offers them any more; they can be handed out once that is written.
    */
-  async #moveOwn(replies: readonly OutRow[], most: number): Promise<TriedNow> {
+  async #moveOwn(replies: readonly OutRow[], most: number): Promise<RetriedNow> {
     const { now, rows, storage } = this.#deps;
     const moving = replies.slice(0, most);
-    const moved: TriedNow = {
+    const moved: RetriedNow = {
       kind: 'moved',
       moved: moving.length,
       more: replies.length > moving.length,

@@ -15,7 +15,7 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral } from '../../domain/reply.ts';
-import type { Whose } from '../../domain/story.ts';
+import type { MessageOwner } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { OpenClaims } from './order/open-claims.ts';
@@ -70,7 +70,7 @@ export class QueueLedger implements Ledger {
   readonly previews: KeptPreviews;
   readonly attachments: ClaimedAttachments;
   readonly deferred: Deferred;
-  readonly byHand: ActiveTakeovers;
+  readonly takeovers: ActiveTakeovers;
   readonly #now: () => number;
   readonly #rows: WorkingSet;
   readonly #storage: LedgerStorage;
@@ -117,13 +117,13 @@ export class QueueLedger implements Ledger {
       read: (channel) => storage.history.unroutableSince(channel),
       keep: (channel, since) => storage.keepUnroutable(channel, since),
       take: (box, channel, n) => this.#claiming.takeUnserved(box, channel, n),
-      bury: (claim, why) => this.bury(claim, why),
+      bury: (claim, why) => this.deadLetter(claim, why),
     });
     const settled = (): void => this.#intakeLimit.settled();
     const [open, accepting, requests] = [this.#open, this.#accepting, this.#requests];
     const takeoverDeps = { requests, claiming: this.#claiming, settled };
     const byHand = new ActiveTakeovers({ now, steady, rows, storage, news, ...takeoverDeps });
-    this.byHand = byHand;
+    this.takeovers = byHand;
     const forgetting = new Forgetting({ ids, rows, open, storage, accepting, settled, byHand });
     this.#forgetting = forgetting;
     storage.listen({
@@ -180,7 +180,7 @@ export class QueueLedger implements Ledger {
     this.#claiming.release(claim, at);
   }
 
-  bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
+  deadLetter(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
     if (claim.box === 'in') return this.#endTurn(claim, why, effects ?? null);
     const row = this.#open.endOut(claim);
     if (row === null) return no;
@@ -229,7 +229,7 @@ export class QueueLedger implements Ledger {
     return this.#request(() => this.#storage.deadLetters.discard(id), 'storage_failed');
   }
 
-  forget(whose: Whose): Promise<number> {
+  forget(whose: MessageOwner): Promise<number> {
     return this.#request(() => this.#forgetting.forget(whose));
   }
 
@@ -254,14 +254,14 @@ export class QueueLedger implements Ledger {
   }
 
   gauges(): Gauges {
-    const own = { unroutable: this.#unroutable.rows, held: this.byHand.count };
+    const own = { unroutable: this.#unroutable.rows, held: this.takeovers.count };
     return { ...this.#rows.gauges(), ...gaugesOf(this.#storage), ...own };
   }
 
   closeIntake(): void {
     this.#intakeLimit.close('shutting_down');
     this.#storage.drain?.();
-    if (!this.durability.durable) this.byHand.endAll();
+    if (!this.durability.durable) this.takeovers.endAll();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -273,7 +273,7 @@ export class QueueLedger implements Ledger {
     this.closeIntake();
     this.#claiming.stop();
     this.#unroutable.close();
-    this.byHand.close();
+    this.takeovers.close();
     for (const claim of this.#open) this.#claiming.release(claim);
     this.#rows.close();
     this.#storage.crashIsolation?.close();

@@ -1,13 +1,13 @@
 /** Forgets a person or a conversation: first in memory, then in the storage. */
 import type { IdSource } from '../../domain/ids.ts';
-import type { ConversationKey, Whose } from '../../domain/story.ts';
+import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
 import type { OpenClaims } from './order/open-claims.ts';
 import { isBefore, removeRows, rowIsOf } from './order/removal.ts';
 import type { Row } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
 import type { Accepting } from './accepting.ts';
 import type { ActiveTakeovers } from './takeover.ts';
-import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
+import type { Forgotten, LedgerStorage, OthersRows } from './storage.ts';
 
 export type ForgettingDeps = {
   readonly ids: IdSource;
@@ -32,7 +32,7 @@ export class Forgetting {
   /**
    * @returns how many messages, replies and turns were deleted. Rejects when the storage has failed
    */
-  async forget(whose: Whose): Promise<number> {
+  async forget(whose: MessageOwner): Promise<number> {
     const { ids, rows, storage, settled, byHand } = this.#deps;
     const before = rows.nextSeq();
     const theirs = { whose, beforeId: ids.message() };
@@ -60,7 +60,7 @@ export class Forgetting {
    * @param answered ids of messages; replies to them are removed too
    */
   async forgetHere(
-    theirs: Theirs,
+    theirs: OthersRows,
     answered: ReadonlySet<string> = nobody,
   ): Promise<Pick<Forgotten, 'removed' | 'remove'>> {
     const { rows, open, storage, accepting } = this.#deps;

@@ -16,10 +16,10 @@ import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
 import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
-import type { ConversationKey, Whose } from '../../domain/story.ts';
+import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { Trace } from '../../domain/trace.ts';
-import type { HeldConversation, Hold } from '../../domain/takeover.ts';
+import type { TakenOverConversation, TakeoverTimes } from '../../domain/takeover.ts';
 import type { StoredAttachments } from './attachments.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type {
@@ -125,7 +125,7 @@ export interface LedgerStorage {
    * Keeps their messages that wait to enter the working set out of it. Resolves when the messages
    * being read just now have entered.
    */
-  unwanted?(theirs: Theirs): Promise<void>;
+  unwanted?(theirs: OthersRows): Promise<void>;
   /** Begin no more work: other processes may take what this one does not have in hand. */
   drain?(): void;
 
@@ -202,12 +202,12 @@ interface StoredForgetting {
 /** Taken-over conversations. The ledger makes one call at a time. */
 export interface StoredTakeovers {
   /** The takeovers that a start found. The working set knows them already. */
-  readonly found: readonly HeldConversation[];
+  readonly found: readonly TakenOverConversation[];
   /**
    * Writes a takeover, or its end (null). Resolves when every process that may work the
    * conversation knows it. False: it is not written, or that is not known.
    */
-  keep(where: ConversationKey, hold: Hold | null): Promise<boolean>;
+  keep(where: ConversationKey, hold: TakeoverTimes | null): Promise<boolean>;
   /**
    * Takeovers that end by `now` are over, and need not be kept. The caller does not wait for this
    * write.
@@ -247,14 +247,14 @@ export type StorageReport = {
    * An instance forgets somebody: removes their rows from this memory. Rejects when that fails.
    * @param answered ids of messages; replies to them are removed too
    */
-  readonly forgetHere: (theirs: Theirs, answered: ReadonlySet<string>) => Promise<void>;
+  readonly forgetHere: (theirs: OthersRows, answered: ReadonlySet<string>) => Promise<void>;
   /**
    * An operator asked another instance to try these replies. The replies that are here are due at
    * once.
    */
   readonly tryHere: (ids: readonly string[]) => Promise<void>;
   /** An instance has written a takeover, or its end. */
-  readonly heldHere: (where: ConversationKey, hold: Hold | null) => Promise<void>;
+  readonly heldHere: (where: ConversationKey, hold: TakeoverTimes | null) => Promise<void>;
   /** An operator answered these messages through another instance: they leave the working set. */
   readonly answeredHere: (where: ConversationKey, ids: ReadonlySet<string>) => void;
 };
@@ -263,7 +263,7 @@ export type StorageReport = {
  * The messages of a person or a conversation with smaller ids than this one, and the replies to
  * them.
  */
-export type Theirs = { readonly whose: Whose; readonly beforeId: MessageId };
+export type OthersRows = { readonly whose: MessageOwner; readonly beforeId: MessageId };
 
 /** A message on its way into the storage. `seq` numbers all rows that come to this process. */
 export type Arrival = {
@@ -313,7 +313,7 @@ export type FailedDelivery = DeliveryEnd & { readonly why: Failure };
 export type DeferredUntil = { readonly dueAt: number; readonly how: Deferral };
 
 export type Forgotten = {
-  readonly whose: Whose;
+  readonly whose: MessageOwner;
   /** Rows with this number or a higher one came after the request, and stay. */
   readonly before: number;
   /** The same for messages that came to this process: this id and higher ones stay. */

@@ -8,8 +8,12 @@ import type { ConversationKey } from '../../domain/story.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { OneAtATime } from '../../lib/one-at-a-time.ts';
-import { holdMs, holdsMax, waitingMax } from '../../domain/takeover.ts';
-import type { OperatorAnswer, HeldConversation, Hold } from '../../domain/takeover.ts';
+import { takeoverMs, takeoversMax, waitingMax } from '../../domain/takeover.ts';
+import type {
+  OperatorAnswer,
+  TakenOverConversation,
+  TakeoverTimes,
+} from '../../domain/takeover.ts';
 import type { Takeovers, TakeoverMessage, Effects, Memory, LedgerNews } from '../ledger.ts';
 import { isWhole, type InRow, type WholeInRow } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
@@ -28,7 +32,7 @@ export type TakeoverDeps = Clock & {
   readonly settled: () => void;
 };
 
-type ActiveTakeover = HeldConversation & {
+type ActiveTakeover = TakenOverConversation & {
   readonly end: Deadline;
   /** A clock that was ahead wrote a later end. That end does not expire by itself. */
   readonly isFar: boolean;
@@ -47,9 +51,10 @@ export class ActiveTakeovers implements Takeovers {
     for (const stored of deps.storage.byHand.found) this.#set(stored, stored);
   }
 
-  hold(where: ConversationKey): Promise<Hold | 'too_many' | 'storage_failed'> {
+  hold(where: ConversationKey): Promise<TakeoverTimes | 'too_many' | 'storage_failed'> {
     return this.#deps.requests.do(async () => {
-      if (!this.#takeovers.has(keyOf(where)) && this.#takeovers.size >= holdsMax) return 'too_many';
+      if (!this.#takeovers.has(keyOf(where)) && this.#takeovers.size >= takeoversMax)
+        return 'too_many';
       return (await this.#beginOrRenew(where)) ?? 'storage_failed';
     });
   }
@@ -69,12 +74,12 @@ export class ActiveTakeovers implements Takeovers {
     return this.#deps.requests.do(() => this.#answer(where, upTo, effectsOf));
   }
 
-  of(where: ConversationKey): Hold | null {
+  of(where: ConversationKey): TakeoverTimes | null {
     const takeover = this.#takeovers.get(keyOf(where));
     return takeover === undefined ? null : { since: takeover.since, untilAt: takeover.untilAt };
   }
 
-  held(): readonly HeldConversation[] {
+  held(): readonly TakenOverConversation[] {
     const all = [...this.#takeovers.values()].map(({ channel, conversation, since, untilAt }) => {
       return { channel, conversation, since, untilAt };
     });
@@ -94,7 +99,7 @@ export class ActiveTakeovers implements Takeovers {
    * its way into the storage has its place. From then on nothing of the conversation is at work.
    * @param hold null: the takeover has ended
    */
-  async heldHere(where: ConversationKey, hold: Hold | null): Promise<void> {
+  async heldHere(where: ConversationKey, hold: TakeoverTimes | null): Promise<void> {
     if (hold === null) return this.#endHere(where);
     const isRenewed = this.#takeovers.has(keyOf(where));
     this.#set(where, hold);
@@ -129,22 +134,22 @@ export class ActiveTakeovers implements Takeovers {
   }
 
   /** Begins or renews a takeover. @returns null: it cannot be written */
-  async #beginOrRenew(where: ConversationKey): Promise<Hold | null> {
+  async #beginOrRenew(where: ConversationKey): Promise<TakeoverTimes | null> {
     const now = Math.round(this.#deps.now());
-    const hold = { since: this.of(where)?.since ?? now, untilAt: now + holdMs };
+    const hold = { since: this.of(where)?.since ?? now, untilAt: now + takeoverMs };
     if (this.#closed || !(await this.#deps.storage.byHand.keep(where, hold))) return null;
     await this.heldHere(where, hold);
     return hold;
   }
 
-  #set({ channel, conversation }: ConversationKey, { since, untilAt }: Hold): void {
+  #set({ channel, conversation }: ConversationKey, { since, untilAt }: TakeoverTimes): void {
     const where = { channel, conversation };
     const key = keyOf(where);
     this.#takeovers.get(key)?.end.cancel();
     const now = this.#deps.now();
-    const latest = Math.round(now + holdMs);
+    const latest = Math.round(now + takeoverMs);
     const isFar = untilAt > latest;
-    const leftMs = Math.min(holdMs, Math.max(0, untilAt - now));
+    const leftMs = Math.min(takeoverMs, Math.max(0, untilAt - now));
     const end = this.#deadlines.after(leftMs, () => void this.#expire(where));
     this.#takeovers.set(key, { ...where, since, untilAt: Math.min(untilAt, latest), end, isFar });
   }

@@ -2,7 +2,7 @@
 import { approvalCodeOf, approvalRowOf, approvalTextOf, isOwed } from '../../domain/approval.ts';
 import { forgottenPerson, personOn } from '../../domain/approval.ts';
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
-import type { Whose } from '../../domain/story.ts';
+import type { MessageOwner } from '../../domain/story.ts';
 import type { Approvals, ApprovalsReader, Decided, Effects } from '../ledger.ts';
 import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approval-record.ts';
 import { isOf } from '../engine/order/removal.ts';
@@ -70,7 +70,7 @@ export class KeptApprovals implements Approvals {
   };
 
   /** @param beforeId approvals that messages with this id or a higher one asked for stay */
-  remove(whose: Whose, beforeId: string): void {
+  remove(whose: MessageOwner, beforeId: string): void {
     const person = whose.kind === 'sender' ? personOn(whose.channel, whose.sender) : null;
     for (const kept of [this.#open, this.#settled]) {
       for (const [id, approval] of kept) {

@@ -21,7 +21,7 @@ import { conflict, Cursors } from '../engine/order/cursors.ts';
 import { isWhole, type OutRow, type Row, type MessageProgress } from '../engine/order/rows.ts';
 import type { CursorMove, Ledger, Durability, Effects, LedgerNews } from '../ledger.ts';
 import { StoryRing } from './story-ring.ts';
-import type { GatheringClock } from '../engine/order/merging.ts';
+import type { MergeClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Where } from '../engine/memories.ts';
@@ -131,7 +131,7 @@ class KnownKeys {
 }
 
 export function createMemoryLedger(
-  options: GatheringClock & {
+  options: MergeClock & {
     readonly ids: IdSource;
     readonly limits?: Partial<MemoryLimits>;
     readonly news?: LedgerNews;

@@ -9,17 +9,22 @@ import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { triesMax, type DeliveryTry, type FailureSummary, type Whose } from '../../domain/story.ts';
+import {
+  triesMax,
+  type DeliveryTry,
+  type FailureSummary,
+  type MessageOwner,
+} from '../../domain/story.ts';
 import type { Trace } from '../../domain/trace.ts';
 import { KeptApprovals } from './approvals.ts';
 import { MemorySpend } from './spend.ts';
 import { wholeIdLength, type InRow, type OutRow } from '../engine/order/rows.ts';
 import { auditRowsMax, type AuditRow } from '../../domain/audit.ts';
-import { Gathering } from '../../telemetry/figures/rollup.ts';
+import { Rollup } from '../../telemetry/figures/rollup.ts';
 import {
   kept,
   type FigureRow,
-  type FiguresAsked,
+  type FiguresRequest,
   type KeptFigures,
   type RowLength,
 } from '../../telemetry/figures/figures.ts';
@@ -338,9 +343,9 @@ export class FigureRing implements StoredFigures, FiguresReader {
     return true;
   }
 
-  async figures(query: FiguresAsked): Promise<KeptFigures> {
+  async figures(query: FiguresRequest): Promise<KeptFigures> {
     const rows = [...this.#rows.values()];
-    const gathering = new Gathering(query);
+    const gathering = new Rollup(query);
     const fits = ({ lengthMs, at }: FigureRow): boolean =>
       lengthMs === query.lengthMs && at >= query.from && at < query.until;
     for (const row of rows.filter(fits).toSorted((one, other) => one.at - other.at)) {
@@ -415,7 +420,7 @@ class ToolUseRing {
       .map(({ use }) => use);
   }
 
-  remove(whose: Whose): void {
+  remove(whose: MessageOwner): void {
     this.#kept = this.#kept.filter(({ message }) => !isOf(whose, message, message.sender.id));
   }
 

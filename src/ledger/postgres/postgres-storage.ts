@@ -9,7 +9,7 @@ import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/dura
 import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
 import type { Arrival, DeferredUntil, DeliveryEnd, Enter } from '../engine/storage.ts';
 import type { FailedDelivery, LedgerStorage, StorageReport } from '../engine/storage.ts';
-import type { Theirs, TurnEnd } from '../engine/storage.ts';
+import type { OthersRows, TurnEnd } from '../engine/storage.ts';
 import { idsOf } from '../engine/storage.ts';
 import { conflict } from '../engine/order/cursors.ts';
 import { refused } from '../engine/order/intake-limit.ts';
@@ -272,7 +272,7 @@ export class PostgresStorage implements LedgerStorage {
     return this.#queues.elsewhere;
   }
 
-  unwanted(theirs: Theirs): Promise<void> {
+  unwanted(theirs: OthersRows): Promise<void> {
     return this.#queues.forget(theirs);
   }
 

@@ -8,12 +8,12 @@ postgresTest('what a listener throws is told as a fault, and all else is heard',
   const { peers } = await stores.begin({ news: { faulted: (error) => faults.push(error) } });
   const bug = new Error('a bug');
   const heard: string[] = [];
-  peers.on('of one', (body) => {
+  peers.onBroadcast('of one', (body) => {
     if (body === 'a') throw bug;
     heard.push(body);
   });
-  await peers.tell('of one', 'a');
-  await peers.tell('of one', 'b');
+  await peers.broadcast('of one', 'a');
+  await peers.broadcast('of one', 'b');
   assert.deepEqual(faults, [bug]);
   assert.deepEqual(heard, ['b']);
 });

@@ -6,7 +6,7 @@ import { endsWithin } from '../../lib/lifetime.ts';
 import { QueueLedger } from '../engine/engine.ts';
 import { reportSooner } from '../engine/recovering.ts';
 import type { LedgerNews, Ledger, StoreProblem } from '../ledger.ts';
-import type { GatheringClock } from '../engine/order/merging.ts';
+import type { MergeClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
 import type { Peers } from '../../cluster/peers.ts';
 import { Takeovers } from './ledger/takeover.ts';
@@ -32,7 +32,7 @@ import {
 import { PostgresStorage, type PostgresDeps } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
-import { lookAt } from './server/probe.ts';
+import { probeFacts } from './server/probe.ts';
 import { migrate } from './server/migrations.ts';
 import { aloneProblem, movedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
@@ -40,7 +40,7 @@ import { compose, sizeOf } from './write/compose.ts';
 import { batchTimes, Batches, type BatchTimes } from './write/batches.ts';
 import { Writer } from './write/writer.ts';
 
-export type PostgresOptions = GatheringClock & {
+export type PostgresOptions = MergeClock & {
   /** With the password, so it appears in no message. */
   readonly url: string;
   readonly ids: IdSource;
@@ -86,7 +86,7 @@ export async function openPostgresStore(
   let client: Client | null = null;
   try {
     client = await reconnect();
-    const refusal = refusalOf(await lookAt(client), where);
+    const refusal = refusalOf(await probeFacts(client), where);
     if (refusal !== null) return refusal;
     await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
     const { version, now, self = ownProcess() } = options;

@@ -1,7 +1,7 @@
 /** Makes search results from the rows of a storage. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type { Page, PageAsked } from '../../domain/page.ts';
+import type { Page, PageRequest } from '../../domain/page.ts';
 import { idPrefixMin, type Excerpt, type FoundRow, type FoundText } from '../../domain/search.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
@@ -30,7 +30,7 @@ export type IdRange = { readonly from: string; readonly before: string };
 const newest: [string] = ['~'];
 
 /** @returns null: nothing can be found, since the page key is invalid or the prefix too short */
-export function rangeOfIds(beginning: string, page: PageAsked): IdRange | null {
+export function rangeOfIds(beginning: string, page: PageRequest): IdRange | null {
   const id = beginning.trim().toLowerCase();
   const after = keyAfter(page, newest);
   if (after === null || !isBeginning.test(id)) return null;
@@ -40,7 +40,7 @@ export function rangeOfIds(beginning: string, page: PageAsked): IdRange | null {
 const isBeginning = new RegExp(`^[0-9a-z-]{${idPrefixMin},25}$`);
 
 /** @param records the highest ids of each kind; one more than the limit if there are that many */
-export function pageOfIds(records: readonly IdRecord[], page: PageAsked): Page<FoundRow> {
+export function pageOfIds(records: readonly IdRecord[], page: PageRequest): Page<FoundRow> {
   const newestFirst = records.toSorted((a, b) => (a.id < b.id ? 1 : -1));
   return pageOf(newestFirst, limitOf(page), (row) => [row.id], idRowOf);
 }

@@ -7,7 +7,7 @@ import type { IdSource } from '../../domain/ids.ts';
 import { onUncaughtException } from '../../lib/supervise.ts';
 import { QueueLedger } from '../engine/engine.ts';
 import type { Ledger, LedgerNews, StoreProblem } from '../ledger.ts';
-import type { GatheringClock } from '../engine/order/merging.ts';
+import type { MergeClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
 import { GroupCommit } from './write/group-commit.ts';
 import {
@@ -32,7 +32,7 @@ import type { Write } from './write/statements.ts';
 import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
 
-export type SqliteOptions = GatheringClock & {
+export type SqliteOptions = MergeClock & {
   /** The database file, absolute. */
   readonly path: string;
   readonly ids: IdSource;

@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { StreamSocket } from '../../../test/chaos/plain-client/memory-socket.ts';
 import { startWeb } from '../../../test/fake/web.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, until } from '../../../test/support/waiting.ts';
 import { createHttpClient, type HttpRequest, type HttpResult } from '../http-client.ts';
 import { Connections, Exchange, drainMs } from './exchange.ts';
@@ -35,7 +35,7 @@ async function bench(way: Way, first: string, rest: Promise<string | null>) {
     },
     way === 'over TLS' ? { tls } : {},
   );
-  const clock = takeoverClock();
+  const clock = handClock();
   const options = { connections: 1, connectMs: patienceMs, plain: way === 'plain' };
   const client = createHttpClient(clock.deadlines, options);
   const origin = way === 'over TLS' ? `https://shop.example:${web.port}` : web.origin;
@@ -272,7 +272,7 @@ class LateSocket extends StreamSocket {
 }
 
 test('a socket that tells late what it has sent is used again', async () => {
-  const clock = takeoverClock();
+  const clock = handClock();
   let sockets = 0;
   const all = new Connections(1, (owner) => {
     const connect = (_where: object, connected: (error: null, socket: never) => void): void => {

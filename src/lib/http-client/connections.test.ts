@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { ownHttpVariable, type HttpResult } from '../http-client.ts';
 import { Stopper } from '../stop.ts';
@@ -31,7 +31,7 @@ function connectionsOf(max: number) {
   return { all, opened };
 }
 
-const clock = takeoverClock();
+const clock = handClock();
 
 function exchangeOf(stop?: Stopper): { exchange: Exchange; results: HttpResult[] } {
   const results: HttpResult[] = [];

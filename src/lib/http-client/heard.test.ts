@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { createHttpClient } from '../http-client.ts';
 
@@ -15,7 +15,7 @@ for (const plain of [true, false]) {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const clock = takeoverClock();
+    const clock = handClock();
     const client = createHttpClient(clock.deadlines, { connectMs: patienceMs, plain });
     const request = {
       method: 'GET' as const,

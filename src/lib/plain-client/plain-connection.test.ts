@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { asPlainSocket, BufferSocket } from '../../../test/chaos/plain-client/memory-socket.ts';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { HttpResult } from '../http-client.ts';
 import { Connections, Exchange } from '../http-client/exchange.ts';
 import { LoadOnce } from '../load-once.ts';
@@ -15,7 +15,7 @@ const answer = (headers = ''): Buffer =>
 
 /** Connections of one origin, over sockets without a network. */
 function bench(max = 10) {
-  const clock = takeoverClock();
+  const clock = handClock();
   const sockets: BufferSocket[] = [];
   const undici = new LoadOnce(() => Promise.reject(new Error('nothing here is odd')));
   const url = new URL('http://home.test/');

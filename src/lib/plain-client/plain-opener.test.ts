@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type NetConnectOpts } from 'node:net';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import type { HttpRequest, HttpResult } from '../http-client.ts';
 import { Connections, Exchange } from '../http-client/exchange.ts';
@@ -29,7 +29,7 @@ test('a server whose answers are odd again and again is left to undici', async (
   };
   const undici = new LoadOnce(() => import('../http-client/undici-connection.ts'));
   const all = new Connections(10, plainOpener(undici, target));
-  const clock = takeoverClock();
+  const clock = handClock();
   const request: HttpRequest = {
     method: 'GET',
     url,

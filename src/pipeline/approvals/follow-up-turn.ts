@@ -4,7 +4,7 @@
  * who may decide.
  */
 import { kindTypeOf } from '../../channels/registry.ts';
-import type { Brain, Followed } from '../../brains/brain.ts';
+import type { Brain, DecidedCall } from '../../brains/brain.ts';
 import { roleOf, type Approval, type ApprovalId } from '../../domain/approval.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import { pause } from '../../lib/backoff.ts';
@@ -85,7 +85,13 @@ function questionAnswer(
   return ownAnswer('question', describeQuestionTo(approval), choicesOf([approval]));
 }
 
-function followedOf({ state, decidedBy, tool, arguments: args, hash }: Approval): Followed | null {
+function followedOf({
+  state,
+  decidedBy,
+  tool,
+  arguments: args,
+  hash,
+}: Approval): DecidedCall | null {
   const call = { tool, arguments: args, hash };
   switch (state) {
     case 'waiting':

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { TurnContext, Turn } from '../../brains/brain.ts';
 import { linesOfTurn } from '../../brains/turn-lines.ts';
 import type { Message } from '../../domain/message.ts';
@@ -24,7 +24,7 @@ async function linesOf(
   bytes: Uint8Array,
   said: Partial<Message>,
 ): Promise<readonly [now: string, later: string]> {
-  const clock = takeoverClock();
+  const clock = handClock();
   let turn: Turn | null = null;
   const route = {
     channel: { fetch: async () => ({ kind: 'fetched', bytes }) },
@@ -94,7 +94,7 @@ test('a message with a file is in later turns byte for byte what it was in its o
 
 /** A turn with a text file that takes 3 s to fetch, and with a video. */
 async function turnOfFiles() {
-  const clock = takeoverClock();
+  const clock = handClock();
   const told: Omit<Unread, 'detail'>[] = [];
   const route = {
     channel: {

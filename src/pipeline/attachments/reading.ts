@@ -11,7 +11,7 @@ import {
   type ReadingPart,
   type Unread,
 } from '../../domain/attachment.ts';
-import type { Fetched } from '../../channels/channel.ts';
+import type { FetchResult } from '../../channels/channel.ts';
 import { failure, type Failure, type FailureKind } from '../../domain/failure.ts';
 import type { Media, Message } from '../../domain/message.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
@@ -250,7 +250,12 @@ async function readPicture(
 }
 
 /** Retries temporary failures within the time. */
-function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop): Promise<Fetched> {
+function fetch(
+  { route }: Reading,
+  file: string,
+  bytesMax: number,
+  outer: Stop,
+): Promise<FetchResult> {
   return stoppedAfter(readingMs, outer, (stop) =>
     withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
   );

@@ -1,7 +1,7 @@
 /** How long a transcription may take, and which sentence a person gets when there is none. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { Attachment, Unread } from '../../domain/attachment.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Media, Message } from '../../domain/message.ts';
@@ -18,7 +18,7 @@ const note: Media = { type: 'text/plain', reference: 'note', file: 'note', bytes
 
 /** A turn of that length whose speech server is `transcribe`. */
 function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
-  const clock = takeoverClock();
+  const clock = handClock();
   const stop = new Stopper();
   const [fileBytes, spokenBytes] = [new ByteSemaphore(100), new ByteSemaphore(100)];
   const told: string[] = [];

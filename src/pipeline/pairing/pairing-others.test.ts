@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { putNewDatabase } from '../../../test/fake/new-database.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { writeHere } from '../../../test/fake/writer-here.ts';
-import type { Handled } from '../../channels/channel.ts';
+import type { ReceiveResult } from '../../channels/channel.ts';
 import { messengerTypes } from '../../channels/registry.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
@@ -53,7 +53,7 @@ function setup(ledger: Ledger) {
     fileBytes,
     spokenBytes,
   };
-  const pairingRequest = (...senders: readonly string[]): Promise<Handled> =>
+  const pairingRequest = (...senders: readonly string[]): Promise<ReceiveResult> =>
     receiveAtGate(deps, gate, () => gated, senders.map(said));
   return { pairings, gate, pairingRequest };
 }

@@ -5,7 +5,7 @@
 import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import type { Brain } from '../../brains/brain.ts';
 import type { Channel } from '../../channels/channel.ts';
@@ -22,21 +22,21 @@ const where = { channel: 'webhook' as ChannelKey, conversation: 'c1' as Conversa
 
 /** @returns the effects of an answer to both messages */
 async function answered(asked: Sensitivity, more: Partial<TakeoverMessage> = {}, preview?: string) {
-  const { now, steady } = takeoverClock();
+  const { now, steady } = handClock();
   const ids = createIdSource(now, (bytes) => crypto.getRandomValues(bytes));
   const ledger = createMemoryLedger({ now, steady, ids });
   const { events, calls } = noteEvents();
   const made: Effects[] = [];
   const noting = {
     answer: (key, upTo, effectsOf) =>
-      ledger.byHand.answer(key, upTo, (one, isLast) => {
+      ledger.takeovers.answer(key, upTo, (one, isLast) => {
         const shown = !isLast && preview !== undefined ? { preview } : {};
         const message = { ...one.message, ...shown };
         const effects = effectsOf({ ...one, message, ...more }, isLast);
         made.push(effects);
         return effects;
       }),
-  } as Pick<Ledger['byHand'], 'answer'>;
+  } as Pick<Ledger['takeovers'], 'answer'>;
   const deps = {
     events,
     ids,
@@ -54,7 +54,7 @@ async function answered(asked: Sensitivity, more: Partial<TakeoverMessage> = {},
     split: (text: string) => text.split('|').map((part) => ({ text: part })),
   } as unknown as Channel;
   const route: ActiveRoute = { channel, brain, session: null, access: null, brains: new Map() };
-  await ledger.byHand.hold(where);
+  await ledger.takeovers.hold(where);
   const said = ['one', '/two'].map((text) => ({
     ...where,
     text,

@@ -37,7 +37,7 @@ export async function answerAsOperator(
   if (route === undefined) return { kind: 'not_served' };
   const answeredMessages: TakeoverMessage[] = [];
   const open = await openApprovalsIn(deps.ledger, where, deps.now());
-  const result = await deps.ledger.byHand.answer(where, upTo, (one, isLast) => {
+  const result = await deps.ledger.takeovers.answer(where, upTo, (one, isLast) => {
     answeredMessages.push(one);
     const lastShown = answeredMessages.findLast(({ message }) => message.preview !== undefined);
     const effects = isLast

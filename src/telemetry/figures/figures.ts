@@ -76,7 +76,7 @@ export const scales = {
 } as const satisfies Record<Span, { lengthMs: RowLength; stepMs: number; steps: number }>;
 
 /** A request for the rows of one length from `from` until before `until`, added up by steps. */
-export type FiguresAsked = {
+export type FiguresRequest = {
   readonly lengthMs: RowLength;
   readonly stepMs: number;
   readonly from: number;

@@ -1,7 +1,7 @@
 /** Adds up stored rows of any number of runs into the requested steps. */
 import { hourMs } from '../../lib/durations.ts';
 import { Bucket, readBody } from './counting.ts';
-import { type Body, type FigureRow, type FiguresAsked } from './figures.ts';
+import { type Body, type FigureRow, type FiguresRequest } from './figures.ts';
 import type { KeptFigures, Mark } from './figures.ts';
 
 /** The most configurations of one span: the last ones. */
@@ -19,13 +19,13 @@ function sinceOf({ minute, hour }: Ends['first']): number | null {
 }
 
 /** Takes rows in order of time, and holds only the steps in memory. */
-export class Gathering {
-  readonly #request: FiguresAsked;
+export class Rollup {
+  readonly #request: FiguresRequest;
   readonly #steps: (Bucket | null)[];
   readonly #marks: Mark[] = [];
   #revisionBefore: string | null = null;
 
-  constructor(request: FiguresAsked) {
+  constructor(request: FiguresRequest) {
     this.#request = request;
     const { from, until, stepMs } = request;
     this.#steps = Array<null>(Math.ceil((until - from) / stepMs)).fill(null);

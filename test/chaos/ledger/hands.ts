@@ -1,6 +1,6 @@
 /** An operator in a walk, who takes conversations over, answers messages, and hands back. */
 import assert from 'node:assert/strict';
-import { holdMs } from '../../../src/domain/takeover.ts';
+import { takeoverMs } from '../../../src/domain/takeover.ts';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
 import type { TakeoverMessage, Effects, InClaim } from '../../../src/ledger/ledger.ts';
@@ -37,30 +37,30 @@ export class Hands {
   }
 
   async #hold(where: ConversationKey, queue: string): Promise<void> {
-    const { byHand } = this.#world.ledger;
-    assert.equal(typeof (await this.#world.during(byHand.hold(where))), 'object', 'it is held');
+    const { takeovers } = this.#world.ledger;
+    assert.equal(typeof (await this.#world.during(takeovers.hold(where))), 'object', 'it is held');
     for (const row of this.#model.inbox) {
       if (row.queue !== queue || this.#model.isHeld(queue)) continue;
       Object.assign(row, { claimed: false, givenBack: false, readySince: null });
     }
-    this.#model.held.set(queue, this.#world.now + holdMs);
+    this.#model.held.set(queue, this.#world.now + takeoverMs);
   }
 
   async #giveBack(where: ConversationKey, queue: string): Promise<void> {
-    const { byHand } = this.#world.ledger;
-    assert.equal(await this.#world.during(byHand.giveBack(where)), 'done', 'it is given back');
+    const { takeovers } = this.#world.ledger;
+    assert.equal(await this.#world.during(takeovers.giveBack(where)), 'done', 'it is given back');
     this.#model.held.delete(queue);
   }
 
   async #answer(where: ConversationKey, queue: string, dice: readonly number[]): Promise<void> {
-    const { byHand } = this.#world.ledger;
+    const { takeovers } = this.#world.ledger;
     const rows = this.#model.inbox.filter((row) => row.queue === queue);
     const named = dice[1]! > 0.2 ? pick(rows, dice[2]!) : undefined;
     const last = named ?? rows[0];
     const upTo = named?.id ?? null;
     const due = last === undefined ? [] : rows.slice(0, rows.indexOf(last) + 1);
     const made: string[] = [];
-    const answering = byHand.answer(where, upTo, (one, isLast) => {
+    const answering = takeovers.answer(where, upTo, (one, isLast) => {
       made.push(one.message.id);
       return this.#effects(one, isLast, dice);
     });
@@ -70,7 +70,7 @@ export class Hands {
     if (ids.length === 0) return assert.equal(answered.kind, 'nothing_to_answer');
     assert.ok(answered.kind === 'answered', answered.kind);
     assert.deepEqual(answered.messages, ids);
-    this.#model.held.set(queue, this.#world.now + holdMs);
+    this.#model.held.set(queue, this.#world.now + takeoverMs);
   }
 
   /** Each message sees the effects of those before it. */

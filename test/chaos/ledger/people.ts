@@ -1,7 +1,7 @@
 /** People's requests: replay or discard dead letters, forget a conversation or a sender. */
 import assert from 'node:assert/strict';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
-import type { Whose } from '../../../src/domain/story.ts';
+import type { MessageOwner } from '../../../src/domain/story.ts';
 import type { Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import { NoteReference, scopes } from './notes.ts';
 import type { Reference } from './reference.ts';
@@ -60,7 +60,7 @@ export class People {
     const [, conversation] = queue.split(' ') as [string, ConversationId];
     const sender = senderOf(conversation);
     const on = { channel: channel as ChannelKey };
-    const whose: Whose =
+    const whose: MessageOwner =
       by < 0.7 ? { ...on, kind: 'conversation', conversation } : { ...on, kind: 'sender', sender };
     const queues = this.#model.queuesOf((one) => {
       const [where, other] = one.split(' ') as [string, string];

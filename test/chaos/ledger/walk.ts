@@ -252,7 +252,7 @@ export class Walk {
     this.#people.finished(row, effects);
     const ended =
       kind === 'buryIn'
-        ? ledger.bury(claim, why, effects ?? undefined)
+        ? ledger.deadLetter(claim, why, effects ?? undefined)
         : ledger.complete(claim, effects!);
     assert.equal(await ended, true, `${kind} of an open claim`);
     return true;
@@ -276,7 +276,7 @@ export class Walk {
       assert.equal(await ledger.delivered(claim), true, 'delivered');
     } else if (kind === 'buryOut') {
       this.#model.buryReply(row);
-      assert.equal(await ledger.bury(claim, why), true, 'buried');
+      assert.equal(await ledger.deadLetter(claim, why), true, 'buried');
     } else {
       const [, pause = 0, park = 0, twice = 0] = dice;
       const pauseMs = Math.min(askedMs, pick(pausesMs, pause));
@@ -301,7 +301,7 @@ export class Walk {
     this.#tell(`stale ${claim.box} ${Math.floor(how * 4)}`);
     const defer = { park: false, possibleDuplicate: true };
     if (how < 0.25) await ledger.release(claim);
-    else if (how < 0.5) assert.equal(await ledger.bury(claim, why), false, 'stale burial');
+    else if (how < 0.5) assert.equal(await ledger.deadLetter(claim, why), false, 'stale burial');
     else if (claim.box === 'in') {
       const effects = effectsOf(this.#world, claim, [0, 0.6, 0, 0, 0.95]);
       assert.equal(await ledger.complete(claim, effects), false, 'stale completion');

@@ -317,7 +317,7 @@ const callLogCases: readonly LedgerCase[] = [
     const key = `${claim.message.id}:1:0`;
     await it.ledger.calls.logCall(claim, begun(claim));
     it.ledger.calls.logCallEnd(claim, key, ended('it said 204'));
-    await it.ledger.bury(claim, failure('fault'));
+    await it.ledger.deadLetter(claim, failure('fault'));
     await it.ledger.replay(claim.message.id);
     const again = await oneIn(it);
     assert.deepEqual(

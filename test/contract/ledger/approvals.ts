@@ -116,7 +116,7 @@ export const approvalCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'please'));
     const claim = await oneIn(it);
     const asked = [approvalOf(claim)];
-    await it.ledger.bury(claim, failure('fault'), { ...effects(claim, ['Sorry.']), asked });
+    await it.ledger.deadLetter(claim, failure('fault'), { ...effects(claim, ['Sorry.']), asked });
     assert.deepEqual(await it.ledger.approvals.waiting(), asked);
   }),
   promise('a turn whose claim was lost asks for nothing, and settles nothing', async (it) => {
@@ -125,7 +125,7 @@ export const approvalCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'please'));
     const claim = await oneIn(it);
     const where = { channel: hook, conversation: 'ann' as ConversationId };
-    await it.ledger.byHand.hold(where);
+    await it.ledger.takeovers.hold(where);
     const asked = approvalOf(claim);
     const settled = { id: before.id, outcome: 'done' } as const;
     const late = { ...effects(claim, ['late']), asked: [asked], settled };

@@ -136,11 +136,11 @@ export const attachmentCases: readonly LedgerCase[] = [
     const claim = await oneIn(it);
     const { id } = claim.message;
     await it.ledger.attachments.keep(claim, all);
-    await it.ledger.bury(claim, failure('gone'));
+    await it.ledger.deadLetter(claim, failure('gone'));
     assert.equal(await it.ledger.replay(id), 'done');
     const again = await oneIn(it);
     assert.deepEqual(await it.ledger.attachments.of(again), all);
-    await it.ledger.bury(again, failure('gone'));
+    await it.ledger.deadLetter(again, failure('gone'));
     assert.deepEqual(await shownTo(it, 'ann'), [[1, 2, 255]]);
     assert.equal(await it.ledger.discard(id), 'done');
     assert.deepEqual(await shownTo(it, 'ann'), []);

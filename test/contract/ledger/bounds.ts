@@ -232,7 +232,8 @@ export const boundCases: readonly LedgerCase[] = [
     for (let i = 0; i < 20; i++) {
       await accept(it, said(`c${i}`, 'hi', { dedupeKey: i % 2 ? `k${i}` : null }));
       const claim = await oneIn(it);
-      if (i % 5 === 0) await it.ledger.bury(claim, failure('fault'), effects(claim, ['sorry']));
+      if (i % 5 === 0)
+        await it.ledger.deadLetter(claim, failure('fault'), effects(claim, ['sorry']));
       else await answer(it, claim, 'a', 'b');
       await deliverAll(it);
     }

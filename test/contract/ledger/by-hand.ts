@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
-import { holdMs } from '../../../src/domain/takeover.ts';
+import { takeoverMs } from '../../../src/domain/takeover.ts';
 import type { TakeoverMessage, Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
@@ -34,17 +34,17 @@ export function byHand(text: string): (one: TakeoverMessage, isLast: boolean) =>
 }
 
 export async function hold(it: HasLedger): Promise<void> {
-  assert.equal(typeof (await it.ledger.byHand.hold(ann)), 'object');
+  assert.equal(typeof (await it.ledger.takeovers.hold(ann)), 'object');
 }
 
 async function answered(it: HasLedger, upTo: string | null, text: string): Promise<number> {
-  const result = await it.ledger.byHand.answer(ann, upTo, byHand(text));
+  const result = await it.ledger.takeovers.answer(ann, upTo, byHand(text));
   assert.equal(result.kind, 'answered');
   return result.kind === 'answered' ? result.messages.length : 0;
 }
 
 async function waiting(it: HasLedger): Promise<readonly string[]> {
-  return (await it.ledger.byHand.waiting(ann)).map(({ text }) => text);
+  return (await it.ledger.takeovers.waiting(ann)).map(({ text }) => text);
 }
 
 async function sentNext(it: HasLedger): Promise<string> {
@@ -63,7 +63,7 @@ export const byHandCases: readonly LedgerCase[] = [
     assert.deepEqual(await waiting(it), ['one']);
     assert.equal(it.ledger.gauges().held, 1);
     assert.deepEqual(
-      it.ledger.byHand.held().map(({ conversation }) => conversation),
+      it.ledger.takeovers.held().map(({ conversation }) => conversation),
       ['ann'],
     );
   }),
@@ -71,7 +71,7 @@ export const byHandCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'one'));
     await hold(it);
     await noneIn(it);
-    assert.equal(await it.ledger.byHand.giveBack(ann), 'done');
+    assert.equal(await it.ledger.takeovers.giveBack(ann), 'done');
     assert.equal((await oneIn(it)).message.text, 'one');
   }),
   promise('what is at work loses its claim, and waits first', async (it) => {
@@ -82,7 +82,7 @@ export const byHandCases: readonly LedgerCase[] = [
     assert.equal(await it.ledger.complete(claim, effects(claim, ['late'])), false);
     await noneOut(it);
     assert.deepEqual(await waiting(it), ['one', 'two']);
-    assert.equal(await it.ledger.byHand.giveBack(ann), 'done');
+    assert.equal(await it.ledger.takeovers.giveBack(ann), 'done');
     for (const text of ['one', 'two']) {
       const again = await oneIn(it);
       assert.equal(again.message.text, text);
@@ -109,7 +109,7 @@ export const byHandCases: readonly LedgerCase[] = [
     const claim = await oneOut(it);
     assert.deepEqual([claim.reply.text, claim.reply.inReplyTo], ['by hand', receipts[1]!.id]);
     await deliver(it, claim);
-    assert.equal(await it.ledger.byHand.giveBack(ann), 'done');
+    assert.equal(await it.ledger.takeovers.giveBack(ann), 'done');
     assert.equal((await oneIn(it)).message.text, 'three');
     await noneIn(it);
   }),
@@ -122,9 +122,9 @@ export const byHandCases: readonly LedgerCase[] = [
   }),
   promise('what cannot be answered is named', async (it) => {
     const asked = async (upTo: string | null): Promise<string> =>
-      (await it.ledger.byHand.answer(ann, upTo, byHand('x'))).kind;
+      (await it.ledger.takeovers.answer(ann, upTo, byHand('x'))).kind;
     assert.equal(await asked(null), 'not_held');
-    assert.equal(await it.ledger.byHand.giveBack(ann), 'not_held');
+    assert.equal(await it.ledger.takeovers.giveBack(ann), 'not_held');
     await hold(it);
     assert.equal(await asked(null), 'nothing_to_answer');
     const [receipt] = await accept(it, said('ann', 'one'));
@@ -138,7 +138,7 @@ export const byHandCases: readonly LedgerCase[] = [
     await hold(it);
     const [receipt] = await accept(it, said('ann', 'one'));
     const kinds = await Promise.all(
-      ['a', 'b'].map((text) => it.ledger.byHand.answer(ann, receipt!.id, byHand(text))),
+      ['a', 'b'].map((text) => it.ledger.takeovers.answer(ann, receipt!.id, byHand(text))),
     );
     assert.deepEqual(kinds.map(({ kind }) => kind).toSorted(), ['answered', 'answered_already']);
     await sentNext(it);
@@ -147,11 +147,11 @@ export const byHandCases: readonly LedgerCase[] = [
   promise('a hold that nobody touches ends by itself', async (it) => {
     await hold(it);
     await accept(it, said('ann', 'one'));
-    it.shiftClock(holdMs / 2);
+    it.shiftClock(takeoverMs / 2);
     await answered(it, null, 'by hand');
     await sentNext(it);
     await accept(it, said('ann', 'two'));
-    it.shiftClock(holdMs / 2 + 1);
+    it.shiftClock(takeoverMs / 2 + 1);
     // The answer renewed the takeover.
     await hold(it);
     await noneIn(it);
@@ -170,7 +170,7 @@ export const byHandCases: readonly LedgerCase[] = [
     await hold(it);
     await accept(it, said('ann', 'one'));
     assert.equal(await it.ledger.forget({ kind: 'conversation', ...ann }), 1);
-    assert.equal(it.ledger.byHand.of(ann), null);
+    assert.equal(it.ledger.takeovers.of(ann), null);
     await accept(it, said('ann', 'two'));
     assert.equal((await oneIn(it)).message.text, 'two');
   }),
@@ -182,7 +182,7 @@ export const byHandCases: readonly LedgerCase[] = [
     await answered(it, receipts[1]!.id, 'by hand');
     await sentNext(it);
     await accept(it, said('ann', 'three'));
-    assert.equal(await it.ledger.byHand.giveBack(ann), 'done');
+    assert.equal(await it.ledger.takeovers.giveBack(ann), 'done');
     const remembered = (await oneIn(it)).memory.turns.map(({ text, reply }) => [text, reply]);
     assert.deepEqual(remembered, [
       ['zero', 'to zero'],
@@ -193,11 +193,11 @@ export const byHandCases: readonly LedgerCase[] = [
   durably('a hold outlives the process, and what waits with it', async (it) => {
     await accept(it, said('ann', 'one'));
     await hold(it);
-    const before = it.ledger.byHand.of(ann);
+    const before = it.ledger.takeovers.of(ann);
     await it.reopen();
     it.ledger.serve([hook]);
     assert.deepEqual(
-      [it.ledger.byHand.of(ann)?.since, it.ledger.byHand.of(ann)?.untilAt],
+      [it.ledger.takeovers.of(ann)?.since, it.ledger.takeovers.of(ann)?.untilAt],
       [before?.since, before?.untilAt],
     );
     await noneIn(it);
@@ -206,20 +206,20 @@ export const byHandCases: readonly LedgerCase[] = [
     assert.equal(await sentNext(it), 'by hand');
   }),
   durably('a clock that was ahead holds none longer than an hour after a start', async (it) => {
-    it.shiftClock(2 * holdMs);
+    it.shiftClock(2 * takeoverMs);
     await accept(it, said('ann', 'first'));
     await hold(it);
-    it.shiftClock(-2 * holdMs);
+    it.shiftClock(-2 * takeoverMs);
     for (let starts = 0; starts < 2; starts++) {
       await it.reopen();
-      const [found] = it.ledger.byHand.held();
-      assert.ok(found!.untilAt <= Date.now() + holdMs, String(found!.untilAt - Date.now()));
+      const [found] = it.ledger.takeovers.held();
+      assert.ok(found!.untilAt <= Date.now() + takeoverMs, String(found!.untilAt - Date.now()));
     }
   }),
   durably('one that has ended while nobody ran is none any more', async (it) => {
     await hold(it);
     await accept(it, said('ann', 'one'));
-    it.shiftClock(holdMs + 1);
+    it.shiftClock(takeoverMs + 1);
     await it.reopen();
     assert.equal(it.ledger.gauges().held, 0);
     await until('it is offered', async () => (await takeIn(it)).length === 1);
@@ -257,14 +257,14 @@ export async function raceByHand(it: ClockedBench, rounds: number): Promise<void
     await turns(Math.random() * 4);
     await hold(it);
     if (Math.random() < 0.7) {
-      const result = await it.ledger.byHand.answer(ann, receipt!.id, byHand(`hand: ${round}`));
+      const result = await it.ledger.takeovers.answer(ann, receipt!.id, byHand(`hand: ${round}`));
       assert.ok(['answered', 'answered_already'].includes(result.kind), result.kind);
       // All earlier waiting messages ended with it.
       if (result.kind === 'answered') {
         for (const id of result.messages.slice(0, -1)) sent.set(id, (sent.get(id) ?? 0) + 1);
       }
     }
-    await it.ledger.byHand.giveBack(ann);
+    await it.ledger.takeovers.giveBack(ann);
   }
   await until('all are answered', () => due.every((id) => sent.has(id)));
   over.abort();

@@ -104,7 +104,7 @@ export const claimCases: readonly LedgerCase[] = [
     await deliver(it, claim);
     assert.equal(await it.ledger.delivered(claim), false);
     assert.equal(await it.ledger.defer(claim, Date.now(), why, hot), false);
-    assert.equal(await it.ledger.bury(claim, why), false);
+    assert.equal(await it.ledger.deadLetter(claim, why), false);
     await it.ledger.release(claim);
     assert.equal((await oneOut(it)).reply.text, 'b');
     assert.equal(it.ledger.gauges().deadLetters, 0);
@@ -119,9 +119,9 @@ export const claimCases: readonly LedgerCase[] = [
   promise('a burial ends the claim', async (it) => {
     await accept(it, said('ann', 'hi'));
     const claim = await oneIn(it);
-    await it.ledger.bury(claim, why);
+    await it.ledger.deadLetter(claim, why);
     assert.equal(await it.ledger.complete(claim, effects(claim, ['a'])), false);
-    assert.equal(await it.ledger.bury(claim, why, effects(claim, ['a'])), false);
+    assert.equal(await it.ledger.deadLetter(claim, why, effects(claim, ['a'])), false);
     await noneOut(it);
     assert.equal(it.ledger.gauges().deadLetters, 1);
   }),

@@ -49,7 +49,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
     await exchange(it, 'ann', 'hi', 'a', 'b', 'c');
     const dead = await oneOut(it);
     await it.ledger.defer(dead, Date.now(), why, hot);
-    await it.ledger.bury(await next(it), why);
+    await it.ledger.deadLetter(await next(it), why);
     assert.equal(deadLetters(it), 1);
     assert.equal(await it.ledger.replay(dead.reply.id), 'done');
     assert.equal(deadLetters(it), 0);
@@ -68,7 +68,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
   durably('a reply that is back is one after a restart, too, in its lane', async (it) => {
     await exchange(it, 'ann', 'hi', 'a');
     const dead = await oneOut(it);
-    await it.ledger.bury(dead, why);
+    await it.ledger.deadLetter(dead, why);
     await it.reopen();
     assert.equal(deadLetters(it), 1);
     await exchange(it, 'ann', 'more', 'b');
@@ -90,7 +90,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
     const claim = await oneIn(it);
     const whole = await split(it, claim, 'a', 'b', 'c');
     await deliver(it, await oneOut(it));
-    await it.ledger.bury(await oneOut(it), why);
+    await it.ledger.deadLetter(await oneOut(it), why);
     assert.equal(deadLetters(it), 1);
     await it.reopen();
     assert.equal(deadLetters(it), 1);
@@ -111,7 +111,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
   promise('each reply to a message is a dead letter of its own', async (it) => {
     await exchange(it, 'ann', 'hi', 'a', 'b');
     for (const times of [1, 2]) {
-      await it.ledger.bury(await oneOut(it), why);
+      await it.ledger.deadLetter(await oneOut(it), why);
       assert.equal(deadLetters(it), times);
     }
   }),
@@ -130,7 +130,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
   durably('a message runs again as of now, at the end of its lane', async (it) => {
     await accept(it, said('ann', 'one'));
     const dead = await oneIn(it);
-    await it.ledger.bury(dead, failure('fault'), effects(dead, ['sorry']));
+    await it.ledger.deadLetter(dead, failure('fault'), effects(dead, ['sorry']));
     await accept(it, said('ann', 'two'));
     const { id, acceptedAt } = dead.message;
     await until('the clock has moved', () => Date.now() > acceptedAt);
@@ -155,7 +155,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
   durably('who was at work meanwhile does not bring the buried turn back', async (it) => {
     await accept(it, said('ann', 'one'));
     const dead = await oneIn(it);
-    await it.ledger.bury(dead, failure('fault'), effects(dead, []));
+    await it.ledger.deadLetter(dead, failure('fault'), effects(dead, []));
     await accept(it, said('ann', 'two'));
     const two = await oneIn(it);
     assert.deepEqual(heard(two), ['one']);
@@ -169,7 +169,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
     async (it) => {
       await accept(it, said('ann', 'one'));
       const dead = await oneIn(it);
-      await it.ledger.bury(dead, why);
+      await it.ledger.deadLetter(dead, why);
       it.ledger.closeIntake();
       assert.equal(await it.ledger.replay(dead.message.id), 'done');
       await answer(it, await oneIn(it), 'a');
@@ -182,7 +182,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
       await accept(it, said('ann', text));
       const dead = await oneIn(it);
       if (preview !== null) assert.equal(await it.ledger.previews.keep(dead, preview), true);
-      await it.ledger.bury(dead, why);
+      await it.ledger.deadLetter(dead, why);
       await it.ledger.replay(dead.message.id);
       const again = await oneIn(it);
       assert.deepEqual([again.message.preview, again.message.text], [undefined, text]);
@@ -192,7 +192,7 @@ export const deadLetterCases: readonly LedgerCase[] = [
   durably('a message that is back is still known by its key', async (it) => {
     await accept(it, said('ann', 'one', { dedupeKey: 'k' }));
     const dead = await oneIn(it);
-    await it.ledger.bury(dead, why);
+    await it.ledger.deadLetter(dead, why);
     await it.ledger.replay(dead.message.id);
     const [again] = await accept(it, said('ann', 'one', { dedupeKey: 'k' }));
     assert.deepEqual([again!.id, again!.duplicate], [dead.message.id, true]);
@@ -200,10 +200,10 @@ export const deadLetterCases: readonly LedgerCase[] = [
   durably('what is discarded is gone for good', async (it) => {
     await exchange(it, 'ann', 'hi', 'a');
     const out = await oneOut(it);
-    await it.ledger.bury(out, why);
+    await it.ledger.deadLetter(out, why);
     await accept(it, said('ann', 'more'));
     const claim = await oneIn(it);
-    await it.ledger.bury(claim, why);
+    await it.ledger.deadLetter(claim, why);
     assert.equal(deadLetters(it), 2);
     for (const id of [out.reply.id, claim.message.id]) {
       assert.equal(await it.ledger.discard(id), 'done');
@@ -239,7 +239,7 @@ async function dieApart(it: Bench): Promise<string> {
   await it.ledger.defer(await oneOut(it), Date.now(), why, { ...hot, park: true });
   const claims: OutClaim[] = [];
   await until('both', async () => claims.push(...(await takeOut(it, 2))) === 2);
-  for (const claim of claims) await it.ledger.bury(claim, why);
+  for (const claim of claims) await it.ledger.deadLetter(claim, why);
   return whole;
 }
 

@@ -123,7 +123,7 @@ export const deferredCases: readonly LedgerCase[] = [
   promise('a dead one stays dead', async (it) => {
     await exchange(it, 'ann', 'hi', 'a');
     const claim = await oneOut(it);
-    await it.ledger.bury(claim, broken);
+    await it.ledger.deadLetter(claim, broken);
     assert.deepEqual(await tryOne(it, claim.reply.id), none);
     await noneOut(it);
   }),

@@ -39,7 +39,7 @@ export const endingCases: readonly LedgerCase[] = [
     await noneIn(it);
     await noneOut(it);
     assert.equal(await it.ledger.complete(claim!, effects(claim!, ['a'])), false);
-    assert.equal(await it.ledger.bury(claim!, why), false);
+    assert.equal(await it.ledger.deadLetter(claim!, why), false);
     assert.equal(await it.ledger.delivered(out), false);
     assert.equal(await it.ledger.defer(out, Date.now(), why, how), false);
     await it.ledger.release(claim!);

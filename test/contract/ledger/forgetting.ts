@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
-import type { Whose } from '../../../src/domain/story.ts';
+import type { MessageOwner } from '../../../src/domain/story.ts';
 import type { OutClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
@@ -34,12 +34,12 @@ const why = failure('server_error');
 const later = (): number => Date.now() + 3_600_000;
 const hot = { park: false, possibleDuplicate: false };
 const parked = { park: true, possibleDuplicate: false };
-const talk = (conversation: string): Whose => ({
+const talk = (conversation: string): MessageOwner => ({
   kind: 'conversation',
   channel: hook,
   conversation: conversation as ConversationId,
 });
-const person = (sender: string): Whose => ({ kind: 'sender', channel: hook, sender });
+const person = (sender: string): MessageOwner => ({ kind: 'sender', channel: hook, sender });
 /** A person in the room that several share. */
 const inRoom = (who: string, text: string, more: Partial<Inbound> = {}): Inbound =>
   said('room', text, { sender: { id: who, name: null }, ...more });
@@ -66,10 +66,10 @@ export const forgettingCases: readonly LedgerCase[] = [
     const outs = await takeOut(it, 2);
     for (const who of ['ann', 'bob', 'cid']) await it.ledger.forget(talk(who));
     assert.equal(await it.ledger.complete(claims[0]!, effects(claims[0]!, ['a'])), false);
-    assert.equal(await it.ledger.bury(claims[0]!, why), false);
+    assert.equal(await it.ledger.deadLetter(claims[0]!, why), false);
     assert.equal(await it.ledger.delivered(outs[0]!), false);
     assert.equal(await it.ledger.defer(outs[0]!, Date.now(), why, hot), false);
-    assert.equal(await it.ledger.bury(outs[1]!, why), false);
+    assert.equal(await it.ledger.deadLetter(outs[1]!, why), false);
     await it.ledger.release(claims[0]!);
     await noneIn(it);
     await noneOut(it);
@@ -244,8 +244,8 @@ export const forgettingCases: readonly LedgerCase[] = [
     await accept(it, inRoom('ann', '1'), inRoom('bob', '2'), inRoom('ann', '3'));
     await answer(it, await oneIn(it), 'a');
     await answer(it, await oneIn(it), 'b');
-    await it.ledger.bury(await oneIn(it), why);
-    for (let i = 0; i < 2; i++) await it.ledger.bury(await oneOut(it), why);
+    await it.ledger.deadLetter(await oneIn(it), why);
+    for (let i = 0; i < 2; i++) await it.ledger.deadLetter(await oneOut(it), why);
     assert.equal(it.ledger.gauges().deadLetters, 3);
     await it.ledger.forget(person('ann'));
     assert.equal(it.ledger.gauges().deadLetters, 1);
@@ -254,7 +254,7 @@ export const forgettingCases: readonly LedgerCase[] = [
   }),
   durably('a burial that is being written down is counted right', async (it) => {
     await accept(it, said('ann', 'one'));
-    const buried = it.ledger.bury(await oneIn(it), why);
+    const buried = it.ledger.deadLetter(await oneIn(it), why);
     await Promise.all([buried, it.ledger.forget(talk('ann'))]);
     assert.equal(it.ledger.gauges().deadLetters, 0);
   }),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { later, steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
-import type { GatheringClock } from '../../../src/ledger/engine/order/merging.ts';
+import type { MergeClock } from '../../../src/ledger/engine/order/merging.ts';
 import { createMemoryLedger } from '../../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/ledger/postgres/postgres.ts';
@@ -89,7 +89,7 @@ export const sqliteBackend: Backend = {
   },
 };
 
-async function openAt(path: string, clock: GatheringClock, limits: Limits): Promise<Ledger> {
+async function openAt(path: string, clock: MergeClock, limits: Limits): Promise<Ledger> {
   const more = { limits, startWriter: writeHere };
   const opened = await openSqliteLedger({
     path,
@@ -138,7 +138,7 @@ async function openPostgres(
   };
 }
 
-async function openOn(url: string, clock: GatheringClock, limits: Limits): Promise<Ledger> {
+async function openOn(url: string, clock: MergeClock, limits: Limits): Promise<Ledger> {
   const opened = await openPostgresStore({
     url,
     ...clock,

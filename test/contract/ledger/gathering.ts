@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { Gather, Inbound, Media } from '../../../src/domain/message.ts';
-import type { ConversationKey, Whose } from '../../../src/domain/story.ts';
+import type { ConversationKey, MessageOwner } from '../../../src/domain/story.ts';
 import type { InClaim } from '../../../src/ledger/ledger.ts';
 import { byHand } from './by-hand.ts';
 import {
@@ -41,7 +41,7 @@ const saidAt = (second: number): Gather => {
 const brief: Gather = { kind: 'burst', ms: 1 };
 const fault = failure('fault', { detail: 'thrown' });
 const ann = { channel: hook, conversation: said('ann', '').conversation } satisfies ConversationKey;
-const ofAnn: Whose = { kind: 'conversation', ...ann };
+const ofAnn: MessageOwner = { kind: 'conversation', ...ann };
 
 /** A part that answers a message of its own. */
 function part(text: string, gather: Gather, more: Partial<Inbound> = {}): Inbound {
@@ -178,14 +178,14 @@ export const gatheringCases: readonly LedgerCase[] = [
     const before = it.ledger.gauges().deadLetters;
     await acceptEach(it, part('one', burst), part('two', burst));
     const claim = await whole(it);
-    assert.equal(await it.ledger.bury(claim, fault, effects(claim, ['sorry'])), true);
+    assert.equal(await it.ledger.deadLetter(claim, fault, effects(claim, ['sorry'])), true);
     assert.equal(it.ledger.gauges().deadLetters, before + 2);
     assert.equal((await oneOut(it)).reply.text, 'sorry');
     await noneIn(it);
   }),
   durably('dead pieces that are tried again together are one message again', async (it) => {
     const ids = await acceptEach(it, part('one', burst), part('two', burst));
-    await it.ledger.bury(await whole(it), fault);
+    await it.ledger.deadLetter(await whole(it), fault);
     for (const id of ids) assert.equal(await it.ledger.replay(id), 'done');
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
@@ -208,28 +208,28 @@ export const gatheringCases: readonly LedgerCase[] = [
   }),
   promise('held by an operator, its pieces are messages to be answered by hand', async (it) => {
     const ids = await acceptEach(it, part('one', burst), part('two', burst));
-    await it.ledger.byHand.hold(ann);
+    await it.ledger.takeovers.hold(ann);
     // Its time ends with the time of this message.
     await accept(it, said('bob', 'hello', { gather: burst }));
     assert.equal((await whole(it)).message.text, 'hello');
-    const waiting = await it.ledger.byHand.waiting(ann);
+    const waiting = await it.ledger.takeovers.waiting(ann);
     assert.deepEqual(
       waiting.map(({ text }) => text),
       ['one', 'two'],
     );
-    const answered = await it.ledger.byHand.answer(ann, ids[0]!, byHand('by hand'));
+    const answered = await it.ledger.takeovers.answer(ann, ids[0]!, byHand('by hand'));
     assert.equal(answered.kind, 'answered');
-    assert.equal(await it.ledger.byHand.giveBack(ann), 'done');
+    assert.equal(await it.ledger.takeovers.giveBack(ann), 'done');
     assert.equal((await whole(it)).message.text, 'two');
   }),
   promise('held while it is at work, the claim is lost and all of it waits', async (it) => {
     await acceptEach(it, part('one', burst), part('two', burst));
     const claim = await whole(it);
-    await it.ledger.byHand.hold(ann);
+    await it.ledger.takeovers.hold(ann);
     assert.equal(claim.stop.stopped, true);
-    assert.equal((await it.ledger.byHand.waiting(ann)).length, 2);
+    assert.equal((await it.ledger.takeovers.waiting(ann)).length, 2);
     assert.equal(await it.ledger.complete(claim, effects(claim, ['both'])), false);
-    await it.ledger.byHand.giveBack(ann);
+    await it.ledger.takeovers.giveBack(ann);
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
   durably('a start joins what it finds as before', async (it) => {

@@ -57,7 +57,7 @@ export const memoryCases: readonly LedgerCase[] = [
       await answer(it, await oneIn(it), 'a', 'b');
       await deliver(it, await oneOut(it));
       assert.equal(await isSettled(safe), it.ledger.durability.durable);
-      await it.ledger.bury(await oneOut(it), why);
+      await it.ledger.deadLetter(await oneOut(it), why);
       await settles(safe);
       await settles(receipt!.safe);
     },
@@ -122,7 +122,7 @@ export const memoryCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'one'));
     const claim = await oneIn(it);
     const turn = { at: 5, text: 'one', reply: null, sensitivity: 'public' } as const;
-    await it.ledger.bury(claim, why, effects(claim, ['sorry'], { turn }));
+    await it.ledger.deadLetter(claim, why, effects(claim, ['sorry'], { turn }));
     assert.deepEqual(await history(it), ['one', null]);
   }),
   durably('one turn more than a window holds is remembered, also after a restart', async (it) => {
@@ -307,9 +307,9 @@ export const memoryCases: readonly LedgerCase[] = [
   }),
   durably('dead letters are kept over a restart and never tried', async (it) => {
     await exchange(it, 'ann', 'hi', 'a');
-    await it.ledger.bury(await oneOut(it), failure('gone'));
+    await it.ledger.deadLetter(await oneOut(it), failure('gone'));
     await accept(it, said('ann', 'more'));
-    await it.ledger.bury(await oneIn(it), failure('fault'));
+    await it.ledger.deadLetter(await oneIn(it), failure('fault'));
     await it.reopen();
     assert.equal(it.ledger.gauges().deadLetters, 2);
     await noneIn(it);

@@ -224,7 +224,7 @@ export const outboxCases: readonly LedgerCase[] = [
   }),
   promise('a buried reply lets the next one go', async (it) => {
     await exchange(it, 'ann', 'hi', 'a', 'b');
-    assert.equal(await it.ledger.bury(await oneOut(it), failure('gone')), true);
+    assert.equal(await it.ledger.deadLetter(await oneOut(it), failure('gone')), true);
     assert.equal((await oneOut(it)).reply.text, 'b');
     assert.equal(it.ledger.gauges().deadLetters, 1);
   }),
@@ -242,7 +242,7 @@ export const outboxCases: readonly LedgerCase[] = [
     await deliver(it, await oneOut(it));
     const second = await oneOut(it);
     assert.equal(second.reply.text, '01');
-    await it.ledger.bury(second, failure('gone'));
+    await it.ledger.deadLetter(second, failure('gone'));
     assert.deepEqual(await deliverAll(it), ['next']);
     assert.equal(it.ledger.gauges().deadLetters, 1, 'they are one dead letter');
     assert.deepEqual(it.ledger.backlog(), []);
@@ -252,7 +252,10 @@ export const outboxCases: readonly LedgerCase[] = [
     async (it) => {
       await accept(it, said('ann', 'one'), said('ann', 'two'));
       const claim = await oneIn(it);
-      assert.equal(await it.ledger.bury(claim, failure('fault'), effects(claim, ['sorry'])), true);
+      assert.equal(
+        await it.ledger.deadLetter(claim, failure('fault'), effects(claim, ['sorry'])),
+        true,
+      );
       assert.equal((await oneOut(it)).reply.text, 'sorry');
       assert.equal((await oneIn(it)).message.text, 'two');
       assert.equal(it.ledger.gauges().deadLetters, 1);
@@ -260,7 +263,7 @@ export const outboxCases: readonly LedgerCase[] = [
   ),
   promise('a message may be buried without a word', async (it) => {
     await accept(it, said('ann', 'one'));
-    assert.equal(await it.ledger.bury(await oneIn(it), failure('unroutable')), true);
+    assert.equal(await it.ledger.deadLetter(await oneIn(it), failure('unroutable')), true);
     await noneIn(it);
     await noneOut(it);
     assert.deepEqual(it.ledger.backlog(), []);

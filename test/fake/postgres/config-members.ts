@@ -57,15 +57,15 @@ export class Instances extends TestDatabase {
       id,
       instances: () =>
         this.#members.map((one) => ({ id: one.id, version: '1.2.3', beganAt: 0, posts: [] })),
-      async hold(_post, run, until) {
+      async withLease(_post, run, until) {
         if (!until.aborted) await run(until);
       },
       holds: () => true,
-      tell: async (kind, body) => {
+      broadcast: async (kind, body) => {
         const heard = isDeaf() ? [] : this.#members.filter(({ deaf }) => !deaf);
         await Promise.all(heard.map((one) => one.ears.notify(kind, body)));
       },
-      on: (kind, hear) => ears.on(kind, hear),
+      onBroadcast: (kind, hear) => ears.on(kind, hear),
       share: () => this.#members.length,
       onChange: () => () => {},
     };

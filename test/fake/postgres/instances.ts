@@ -14,7 +14,7 @@ import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { compose } from '../../../src/ledger/postgres/write/compose.ts';
 import { Batches, type BatchTimes } from '../../../src/ledger/postgres/write/batches.ts';
 import { Writer } from '../../../src/ledger/postgres/write/writer.ts';
-import { takeoverClock } from '../../support/hand-clock.ts';
+import { handClock } from '../../support/hand-clock.ts';
 import { patienceMs } from '../../support/waiting.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 import { farProcess } from './marks.ts';
@@ -54,7 +54,7 @@ export type TestInstance = {
 
 export class TestInstances extends TestDatabase {
   /** The clock for deaths and lost leases. */
-  readonly clock = takeoverClock();
+  readonly clock = handClock();
 
   static async open(): Promise<TestInstances> {
     return new TestInstances(await openDatabase());

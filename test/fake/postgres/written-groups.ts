@@ -6,7 +6,7 @@ import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import type { AcceptWrite, Taker } from '../../../src/ledger/postgres/write/accepts.ts';
 import { compose } from '../../../src/ledger/postgres/write/compose.ts';
 import type { NoteStep, TurnWrite } from '../../../src/ledger/postgres/write/turns.ts';
-import type { Asked, Landed, Rows } from '../../../src/ledger/postgres/write/statement.ts';
+import type { Query, Landed, Rows } from '../../../src/ledger/postgres/write/statement.ts';
 import type { Write } from '../../../src/ledger/postgres/write/writes.ts';
 import { migratedDatabase, noPostgres } from '../postgres.ts';
 
@@ -22,7 +22,7 @@ const tables = [...ofQueues, ...ofAgents, 'dedupe', 'cursor', 'audit'];
 type Groups = {
   /** A connection beside the writes, for the rows of a case. */
   readonly client: Client;
-  readonly ask: (asked: Asked) => Promise<Rows>;
+  readonly ask: (asked: Query) => Promise<Rows>;
   /** Writes all as one batch. A writer that lost its answers reads the same result afterwards. */
   readonly write: (...writes: readonly Write[]) => Promise<Landed>;
 };
@@ -39,7 +39,7 @@ export function groupSuite(name: string, cases: (groups: Groups) => void): void 
       await client.query(`TRUNCATE ${tables.map((one) => `svc.${one}`).join()}`);
     });
 
-    async function ask({ text, values }: Asked): Promise<Rows> {
+    async function ask({ text, values }: Query): Promise<Rows> {
       return (await client.query<Rows[number]>(text, [...values])).rows;
     }
 

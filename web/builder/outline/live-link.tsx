@@ -1,4 +1,4 @@
-import { canonical, keyed } from '../../../src/config/changes/entries.ts';
+import { canonical, keyedEntries } from '../../../src/config/changes/entries.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { PageLink } from '../../kit/page-link.tsx';
@@ -47,11 +47,11 @@ function livePlace(path: Path, document: JsonObject, used: JsonObject): LivePlac
   }
   if (list !== 'brains' || inside !== 'models' || path.length !== 4) return null;
   const id = `${canonical(wordOf(entry['provider']))}/${wordOf(entry['model_id'])}`;
-  const brains = keyed(used['brains'], 'brains');
+  const brains = keyedEntries(used['brains'], 'brains');
   return brains.some(({ value }) => isUsed(valueAt(value, ['models']), 'models', id))
     ? { words: 'Does it answer?', view: 'model', id }
     : null;
 }
 
-const isUsed = (entries: Parameters<typeof keyed>[0], list: string, name: string): boolean =>
-  keyed(entries, list).some(({ key }) => key === name);
+const isUsed = (entries: Parameters<typeof keyedEntries>[0], list: string, name: string): boolean =>
+  keyedEntries(entries, list).some(({ key }) => key === name);

@@ -1,7 +1,7 @@
 /**
  * Separates the changes of a draft that svc can apply while it runs from those that need a restart.
  */
-import { keyed } from '../../../src/config/changes/entries.ts';
+import { keyedEntries } from '../../../src/config/changes/entries.ts';
 import { restartFields } from '../../../src/config/changes/lifetime.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
@@ -47,8 +47,8 @@ export function apartFrom(base: JsonObject, text: string, fields: readonly strin
 function placeBefore(path: Path, draft: JsonObject, base: JsonObject): Path {
   const [list, at, ...inside] = path;
   if (typeof list !== 'string' || typeof at !== 'number') return path;
-  const { key } = keyed(draft[list], list)[at] ?? {};
-  const before = keyed(base[list], list).find((one) => one.key === key);
+  const { key } = keyedEntries(draft[list], list)[at] ?? {};
+  const before = keyedEntries(base[list], list).find((one) => one.key === key);
   return [list, before?.index ?? -1, ...inside];
 }
 

@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isEqual, isList, valueAt } from '../document/value.ts';
-import { keyed, type Value } from '../../../src/config/changes/entries.ts';
+import { keyedEntries, type Value } from '../../../src/config/changes/entries.ts';
 
 export type Side = 'mine' | 'theirs';
 
@@ -94,7 +94,7 @@ function mergeLists({ base, mine, theirs }: Three, at: readonly string[], settle
 }
 
 function entriesOf(list: Value, name: string): Map<string, Json> {
-  return new Map(keyed(list, name).map(({ key, value }) => [key, value]));
+  return new Map(keyedEntries(list, name).map(({ key, value }) => [key, value]));
 }
 
 /** The keys that both lists have, in the order of `one`. */

@@ -5,7 +5,7 @@ import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isEqual, isList, valueAt } from '../document/value.ts';
-import { keyed } from '../../../src/config/changes/entries.ts';
+import { keyedEntries } from '../../../src/config/changes/entries.ts';
 
 /** @param text of a JSON object */
 export function rewrite(text: string, target: JsonObject): string {
@@ -40,13 +40,13 @@ class Writer {
   /** Removes missing entries, then moves each entry to its index, from the first on. */
   #entries(path: Path, target: readonly Json[]): void {
     const name = String(path.at(-1));
-    const wanted = keyed(target, name);
+    const wanted = keyedEntries(target, name);
     const keys = new Set(wanted.map(({ key }) => key));
-    for (const { key, index } of [...keyed(this.#valueAt(path), name)].reverse()) {
+    for (const { key, index } of [...keyedEntries(this.#valueAt(path), name)].reverse()) {
       if (!keys.has(key)) this.#take(removeAt(this.text, [...path, index]));
     }
     for (const { key, index, value } of wanted) {
-      const from = keyed(this.#valueAt(path), name).find((one) => one.key === key)?.index;
+      const from = keyedEntries(this.#valueAt(path), name).find((one) => one.key === key)?.index;
       if (from === undefined) this.#take(insertEntry(this.text, path, index, value, keysAt));
       else if (from !== index) this.#take(moveEntry(this.text, path, from, index));
       this.#member([...path, index], value);

@@ -1,5 +1,5 @@
 /** Combines a template with the present configuration. */
-import { keyed } from '../../../src/config/changes/entries.ts';
+import { keyedEntries } from '../../../src/config/changes/entries.ts';
 import { isOfProcess } from '../../../src/config/changes/lifetime.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
@@ -50,9 +50,9 @@ export function addBeside(document: JsonObject, template: JsonObject): JsonObjec
  */
 function keptIn(document: JsonObject, channels: Json): Json {
   const there = new Map(
-    keyed(document['channels'], 'channels').map(({ key, value }) => [key, value] as const),
+    keyedEntries(document['channels'], 'channels').map(({ key, value }) => [key, value] as const),
   );
-  return keyed(channels, 'channels').map(({ key, value }) => there.get(key) ?? value);
+  return keyedEntries(channels, 'channels').map(({ key, value }) => there.get(key) ?? value);
 }
 
 function listOf(value: Json | undefined): readonly Json[] {

@@ -18,7 +18,7 @@ import { ago, count, moment, ahead } from '../../kit/words.ts';
 import { askToSignIn, useWayIn } from '../../kit/ways-in.tsx';
 import { OperatorOnly } from '../operator-only.tsx';
 import { Conversation } from './conversation.tsx';
-import type { Hold } from '../../../src/domain/takeover.ts';
+import type { TakeoverTimes } from '../../../src/domain/takeover.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { conversationPlace } from '../links/places.ts';
 
@@ -137,7 +137,11 @@ const columns: readonly Column<ConversationRow>[] = [
 
 const heldEveryMs = 10_000;
 
-type Held = Hold & { readonly id: string; readonly channel: string; readonly waiting: number };
+type Held = TakeoverTimes & {
+  readonly id: string;
+  readonly channel: string;
+  readonly waiting: number;
+};
 type Row = Held & { readonly now: number };
 
 /** The conversations that operators have taken over; nothing if there are none. */

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Hold } from '../../../src/domain/takeover.ts';
+import type { TakeoverTimes } from '../../../src/domain/takeover.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -13,7 +13,7 @@ import { Waiting, type Counted } from './waiting.tsx';
 /** Shows soon what another operator does, and that a takeover has ended. */
 const everyMs = 10_000;
 
-type Asked = { readonly [Field in keyof Hold]: Hold[Field] | null };
+type Asked = { readonly [Field in keyof TakeoverTimes]: TakeoverTimes[Field] | null };
 
 type Props = { readonly id: string; readonly counted: Counted };
 
@@ -86,7 +86,7 @@ export function Takeover({ id, counted }: Props) {
   );
 }
 
-function Left({ since, untilAt }: Hold) {
+function Left({ since, untilAt }: TakeoverTimes) {
   const now = useNow();
   const left =
     untilAt > now ? `goes back to its brain in ${lasted(now, untilAt)}` : 'goes back now';

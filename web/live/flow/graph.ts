@@ -2,7 +2,7 @@
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import { standingWords } from '../../../src/domain/health.ts';
+import { healthSentences } from '../../../src/domain/health.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';
@@ -110,7 +110,7 @@ function modelNodes({ brains, models: met }: Status): readonly FlowNode[] {
       key,
       name: formatModelName(name),
       tone: isDropped ? 'off' : toneOf(standing),
-      state: isDropped ? 'dropped by the shield' : standingWords[standing],
+      state: isDropped ? 'dropped by the shield' : healthSentences[standing],
       to: [],
       place: { view: 'providers' },
       at,

@@ -3,7 +3,7 @@ import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/model-probes.ts';
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
-import { describeFailed, standingWords } from '../../../src/domain/health.ts';
+import { describeFailed, healthSentences } from '../../../src/domain/health.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
@@ -75,12 +75,12 @@ type HealthProps = {
 export function Health({ of, reason, now }: HealthProps) {
   const { standing, since, shownAt, window } = of;
   if (standing === null || standing === 'unknown') {
-    return <State tone="off">{standingWords.unknown}</State>;
+    return <State tone="off">{healthSentences.unknown}</State>;
   }
   const counted = describeFailed(window, 'calls') ?? `last tried ${ago(shownAt, now)}`;
   return (
     <>
-      <State tone={toneOf(standing)}>{standingWords[standing]}</State>
+      <State tone={toneOf(standing)}>{healthSentences[standing]}</State>
       <p className="text-soft">
         {since === null ? '' : `for ${lasted(since, now)}; `}
         {counted}

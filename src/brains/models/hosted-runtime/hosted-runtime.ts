@@ -6,7 +6,7 @@ import { endingsOfBase } from '../../../domain/model-habits.ts';
 import { LoadOnce } from '../../../lib/load-once.ts';
 import type { Stop } from '../../../lib/stop.ts';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
-import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
+import type { Model, ModelCheck, ModelRequest, Vision } from '../model.ts';
 import {
   answerOfProbe,
   callProvider,
@@ -152,7 +152,7 @@ class HostedRuntime implements Model {
     return { kind: 'reached', hasModel, runs, others: [] };
   }
 
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Vision> {
     return this.#options.sight.sees(async () => {
       const answer = answerOfProbe(await this.#list(sensitivity, deadlineAt));
       if (answer === 'unreached') return answer;

@@ -17,7 +17,7 @@ import { earlier, later, type SteadyTime } from '../../../lib/clock.ts';
 import type { HttpResult } from '../../../lib/http-client.ts';
 import { unlessStopped, type Stop } from '../../../lib/stop.ts';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
-import type { ContextSeen, Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
+import type { ContextSizes, Model, ModelCheck, ModelRequest, Vision } from '../model.ts';
 import {
   BaseUrl,
   isListed,
@@ -163,7 +163,7 @@ class LocalRuntime implements Model {
     return (await probing).check;
   }
 
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Vision> {
     return this.#options.sight.sees(async () => {
       const body = JSON.stringify({ model: this.modelId });
       const url = this.#base.urls.showUrl;
@@ -175,7 +175,7 @@ class LocalRuntime implements Model {
     });
   }
 
-  async context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null> {
+  async context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSizes | null> {
     const { showUrl, psUrl } = this.#base.urls;
     const body = JSON.stringify({ model: this.modelId });
     const probes = [

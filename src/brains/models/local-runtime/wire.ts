@@ -18,7 +18,7 @@ import {
   type CallWire,
   type Parsed,
 } from '../parsing.ts';
-import type { ContextSeen, ModelRequest, ToolNotice } from '../model.ts';
+import type { ContextSizes, ModelRequest, ToolNotice } from '../model.ts';
 import { wholeOf, type AnswerStream, type StreamEnd } from '../streaming.ts';
 
 /**
@@ -187,7 +187,7 @@ export function contextBy(
   shown: string | null,
   running: string | null,
   modelId: string,
-): ContextSeen | null {
+): ContextSizes | null {
   const model = recordOf(parseJson(shown ?? ''));
   const list = recordOf(parseJson(running ?? ''))?.['models'];
   if (namesVendor(model) || (model === null && !Array.isArray(list))) return null;

@@ -6,7 +6,7 @@
  * fails, the running calls end, and svc connects again later by itself.
  */
 import type { McpServerConfig } from '../../../config/config.ts';
-import type { McpStanding } from '../../../domain/tool-use.ts';
+import type { McpHealth } from '../../../domain/tool-use.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Definition } from './definition.ts';
 
@@ -15,7 +15,7 @@ export interface McpServer {
   /** A listed tool that the server offers exactly as pinned; null: it must not be announced. */
   definition(tool: string): PinnedDefinition | null;
   call(tool: string, args: Record<string, unknown>, options: McpCall): Promise<ToolResult>;
-  standing(): McpStanding;
+  standing(): McpHealth;
 }
 
 export type PinnedDefinition = Definition & {

@@ -8,7 +8,7 @@ import type { Events } from '../../../domain/event.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { HttpClient } from '../../../lib/http-client.ts';
 import { Mask } from '../../../lib/mask.ts';
-import type { McpStanding } from '../../../domain/tool-use.ts';
+import type { McpHealth } from '../../../domain/tool-use.ts';
 import type { McpServer, McpSource } from './mcp.ts';
 import { PinsFile } from './pins-file.ts';
 import { SupervisedServer, type ServerOptions } from './supervised-server.ts';
@@ -76,7 +76,7 @@ export class McpServers implements McpSource {
     return this.#servers.get(keyOf(brain, server)) ?? null;
   }
 
-  standings(): readonly McpStanding[] {
+  standings(): readonly McpHealth[] {
     return Array.from(this.#servers.values(), (server) => server.standing());
   }
 }
@@ -93,7 +93,7 @@ export class McpInUse implements McpSource {
     return this.#used?.find(brain, server) ?? null;
   }
 
-  standings(): readonly McpStanding[] {
+  standings(): readonly McpHealth[] {
     return this.#used?.standings() ?? [];
   }
 }

@@ -14,7 +14,7 @@ import { isNear } from '../../../lib/ip-address.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
 import type { Definition } from './definition.ts';
-import type { McpServerState, McpStanding, McpToolState } from '../../../domain/tool-use.ts';
+import type { McpServerState, McpHealth, McpToolState } from '../../../domain/tool-use.ts';
 import type { McpCall, McpServer, PinnedDefinition } from './mcp.ts';
 import type { PinsFile } from './pins-file.ts';
 import { isSessionOver, reasonOf, sessionOver } from './url-fault.ts';
@@ -84,7 +84,7 @@ export class SupervisedServer implements McpServer {
     return { ...definition, effect: pin.effect };
   }
 
-  standing(): McpStanding {
+  standing(): McpHealth {
     const { brain, config, listed } = this.#options;
     const tools = listed.map((tool) => ({ tool, state: this.#stateOf(tool) }));
     const { name: server, reach } = config;

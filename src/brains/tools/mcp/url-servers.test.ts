@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startHttpMcp } from '../../../../test/fake/mcp/http-server.ts';
 import { McpStage, type StageOptions } from '../../../../test/fake/mcp/stage.ts';
 import type { EnvName } from '../../../config/config.ts';
-import { takeoverClock } from '../../../../test/support/hand-clock.ts';
+import { handClock } from '../../../../test/support/hand-clock.ts';
 import { patienceMs, until, within } from '../../../../test/support/waiting.ts';
 import { createHttpClient } from '../../../lib/http-client.ts';
 import { UrlTransport } from './url-transport.ts';
@@ -114,7 +114,7 @@ test('a call that is not answered in time is cancelled, and may have run', async
 
 test('the way to a server has no time of its own to race with that of a call', async () => {
   await using server = await startHttpMcp('silent_call');
-  const clock = takeoverClock();
+  const clock = handClock();
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   const url = new URL(server.url);
   const own = { url, token: null, nearOnly: true, timeoutMs: 1_000, http, version: '0' };

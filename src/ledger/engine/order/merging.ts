@@ -21,7 +21,7 @@ const mergeMsMax = 10_000;
 const charactersMax = 16_000;
 
 /** @property deadlines timers by `steady`; left out: new ones are made */
-export type GatheringClock = Clock & { readonly deadlines?: Deadlines };
+export type MergeClock = Clock & { readonly deadlines?: Deadlines };
 
 /** First messages of idle queues that wait for messages to merge with. */
 export class MergeWaits {
@@ -30,7 +30,7 @@ export class MergeWaits {
   readonly #waitOver: (head: InRow) => void;
 
   /** @param over called with each message whose wait is over */
-  constructor(clock: GatheringClock, over: (head: InRow) => void) {
+  constructor(clock: MergeClock, over: (head: InRow) => void) {
     this.#now = clock.now;
     this.#deadlines = clock.deadlines ?? createDeadlines(clock.steady);
     this.#waitOver = over;

@@ -1,13 +1,13 @@
 /** Removes the rows of one conversation or one sender from memory. */
 import type { Message } from '../../../domain/message.ts';
-import type { Whose } from '../../../domain/story.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
 import type { OpenClaims } from './open-claims.ts';
 import type { Row } from './rows.ts';
 import type { WorkingSet } from './working-set.ts';
 
 /** @param sender null: not known */
 export function isOf(
-  whose: Whose,
+  whose: MessageOwner,
   { channel, conversation }: Pick<Message, 'channel' | 'conversation'>,
   sender: string | null,
 ): boolean {
@@ -23,7 +23,7 @@ export function isBefore(row: Row, beforeId: string): boolean {
 }
 
 /** Whether the row is theirs, or a reply to a message that is known to be theirs. */
-export function rowIsOf(whose: Whose, row: Row): boolean {
+export function rowIsOf(whose: MessageOwner, row: Row): boolean {
   return isOf(whose, row.queue, row.progress.sender);
 }
 
@@ -34,7 +34,7 @@ export function rowIsOf(whose: Whose, row: Row): boolean {
 export function removeRows(
   rows: WorkingSet,
   open: OpenClaims,
-  whose: Whose,
+  whose: MessageOwner,
   matches: (row: Row) => boolean,
 ): number {
   for (const row of open.revoke(matches)) rows.giveBack(row);

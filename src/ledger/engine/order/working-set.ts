@@ -16,7 +16,7 @@ import { Queues } from './queues.ts';
 import { TakenOverQueues } from './taken-over-queues.ts';
 import { Leaving } from './leaving.ts';
 import { DelayQueue } from './delay-queue.ts';
-import { MergeWaits, type GatheringClock } from './merging.ts';
+import { MergeWaits, type MergeClock } from './merging.ts';
 import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
 import type {
@@ -44,7 +44,7 @@ export class WorkingSet {
   #seq = 0;
   #closed = false;
 
-  constructor(clock: GatheringClock) {
+  constructor(clock: MergeClock) {
     const { ready } = this;
     this.delayed = new DelayQueue(clock, (row) => ready.offer(row));
     this.#mergeWaits = new MergeWaits(clock, (row) => ready.offer(row));

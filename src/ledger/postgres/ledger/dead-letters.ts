@@ -6,7 +6,7 @@ import type { DeadLetterMove } from '../../ledger.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { QueueGrowth } from '../queues/owned-queue.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
-import type { Asked, LockedQueue, Rows } from '../write/statement.ts';
+import type { Query, LockedQueue, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
@@ -161,7 +161,7 @@ export class DeadLetters {
   async discard(id: string): Promise<DeadLetterMove> {
     const found = await this.#find(id);
     if (found === null) return 'not_found';
-    const asked: Asked =
+    const asked: Query =
       found.kind === 'message'
         ? { text: discardMessage, values: [found.id] }
         : { text: discardReplies, values: [found.ids] };

@@ -141,7 +141,7 @@ export class StoredReplies implements StoredDeferred {
   }
 
   listen(tryHere: StorageReport['tryHere']): void {
-    this.#deps.peers.on(tryNowKind, (body) => tryHere(idsIn(body)));
+    this.#deps.peers.onBroadcast(tryNowKind, (body) => tryHere(idsIn(body)));
   }
 
   async groups(): Promise<readonly DeferredGroup[]> {
@@ -175,7 +175,7 @@ export class StoredReplies implements StoredDeferred {
     const { batches, queues, peers, now } = this.#deps;
     batches.add({ kind: 'single', text: makeDue, values: [ids, now()] });
     if (!(await batches.written(() => {}))) return false;
-    void peers.tell(tryNowKind, JSON.stringify({ ids }));
+    void peers.broadcast(tryNowKind, JSON.stringify({ ids }));
     await queues.takeWaiting();
     return true;
   }

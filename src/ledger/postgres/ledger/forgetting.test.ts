@@ -4,20 +4,20 @@ import { all, count, died, idOf, put } from '../../../../test/fake/ledger-rows.t
 import { openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
-import type { Whose } from '../../../domain/story.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
 import type { Row } from '../../engine/order/rows.ts';
 import { toText } from '../server/text.ts';
 
 const channel = 'webhook' as ChannelKey;
-const talk = (name: string): Whose => {
+const talk = (name: string): MessageOwner => {
   return { kind: 'conversation', channel, conversation: name as ConversationId };
 };
-const person = (sender: string): Whose => ({ kind: 'sender', channel, sender });
+const person = (sender: string): MessageOwner => ({ kind: 'sender', channel, sender });
 const tables =
   'inbox outbox message sent turn cut note tool_use tool_call attachment dedupe lane'.split(' ');
 
 /** @param before the number of the first id that stays */
-async function forget(it: LedgerDeps, whose: Whose, before = 1_000): Promise<number> {
+async function forget(it: LedgerDeps, whose: MessageOwner, before = 1_000): Promise<number> {
   const beforeId = idOf(before) as MessageId;
   return it.forgetting.forget({ whose, before: 1, beforeId, removed: 0, remove() {} });
 }

@@ -15,7 +15,7 @@ import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import { daysOf } from '../../engine/spending.ts';
 import { fromText, toText } from '../server/text.ts';
-import type { Asked, Rows } from '../write/statement.ts';
+import type { Query, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 import { deleteApprovals, forgetDecider } from './approvals.ts';
 import type { DeadLetters } from './dead-letters.ts';
@@ -123,7 +123,7 @@ export class Forgetting {
    * @throws as `forget` does
    */
   async clearNotes(of: NotesOf): Promise<number> {
-    const asked: Asked =
+    const asked: Query =
       of.kind === 'brain'
         ? {
             text: 'DELETE FROM svc.note WHERE brain = $1 RETURNING seq',
@@ -280,7 +280,7 @@ export class Forgetting {
 
   /** @returns the rows of each statement; none when the answer was lost. @throws on failure */
   async #write(
-    all: readonly (Asked & Pick<Single, 'queues'>)[],
+    all: readonly (Query & Pick<Single, 'queues'>)[],
     then: () => void = () => {},
   ): Promise<readonly Rows[]> {
     const { batches } = this.#deps;

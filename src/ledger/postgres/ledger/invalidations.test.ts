@@ -6,10 +6,10 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { TestInstances, type TestInstance } from '../../../../test/fake/postgres/instances.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { Whose } from '../../../domain/story.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
 import { steadyNow } from '../../../lib/clock.ts';
 import { createAlone } from '../../../cluster/alone.ts';
-import type { Theirs } from '../../engine/storage.ts';
+import type { OthersRows } from '../../engine/storage.ts';
 import { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { Reads } from '../deps.ts';
@@ -18,8 +18,12 @@ import { Invalidations } from './invalidations.ts';
 
 const channel = 'webhook' as ChannelKey;
 const beforeId = '01m' as MessageId;
-const ofAda: Whose = { kind: 'conversation', channel, conversation: 'ada' as ConversationId };
-const ofBob: Whose = { kind: 'sender', channel, sender: 'bob' };
+const ofAda: MessageOwner = {
+  kind: 'conversation',
+  channel,
+  conversation: 'ada' as ConversationId,
+};
+const ofBob: MessageOwner = { kind: 'sender', channel, sender: 'bob' };
 
 const nothingThere: Reads = { ask: async () => [], [Symbol.asyncDispose]: async () => {} };
 
@@ -32,7 +36,7 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
     history.beginsWith(message);
     return message;
   });
-  const forgotten: Theirs[] = [];
+  const forgotten: OthersRows[] = [];
   const answered: string[] = [];
   const invalidations = new Invalidations({ peers, rows, history });
   invalidations.listen(async (theirs, replied) => {
@@ -42,7 +46,7 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
   const remembered = (): readonly string[] =>
     messages.filter((one) => history.holds(one)).map(({ conversation }) => conversation);
   const tell = (kind: string, body: unknown): Promise<void> =>
-    peers.tell(kind, typeof body === 'string' ? body : JSON.stringify(body));
+    peers.broadcast(kind, typeof body === 'string' ? body : JSON.stringify(body));
   return { rows, history, messages, invalidations, forgotten, answered, remembered, tell };
 }
 

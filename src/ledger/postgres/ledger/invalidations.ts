@@ -6,8 +6,8 @@
  * may be about anybody, so the instance drops its whole memory and reads everything again.
  */
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
-import type { Whose } from '../../../domain/story.ts';
-import type { StorageReport, Theirs } from '../../engine/storage.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
+import type { StorageReport, OthersRows } from '../../engine/storage.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { History } from './history.ts';
@@ -16,7 +16,7 @@ const forgetKind = 'forget';
 const changedKind = 'changed';
 
 /** `answered`: ids of messages whose replies are to be forgotten too. */
-type ForgetNotice = Theirs & { readonly answered: readonly string[] };
+type ForgetNotice = OthersRows & { readonly answered: readonly string[] };
 type ChangeNotice = {
   readonly channel: ChannelKey;
   readonly conversations: readonly ConversationId[];
@@ -42,14 +42,14 @@ export class Invalidations {
       rows.outdateAll();
       history.dropAll();
     };
-    peers.on(forgetKind, async (body) => {
+    peers.onBroadcast(forgetKind, async (body) => {
       const notice = forgetNoticeIn(objectIn(body));
       if (notice === null) return dropMemory();
       const { answered, ...theirs } = notice;
       // It rejects only after a failure of the storage, which ends this process and its memory.
       await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
-    peers.on(changedKind, (body) => {
+    peers.onBroadcast(changedKind, (body) => {
       const changed = changeNoticeIn(objectIn(body));
       if (changed === null) return dropMemory();
       const { channel, conversations } = changed;
@@ -64,17 +64,17 @@ export class Invalidations {
    * Resolves when no instance has work of theirs in memory any more.
    * @param answered ids of messages whose replies are to be forgotten too
    */
-  async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
+  async forget({ whose, beforeId }: OthersRows, answered: Iterable<string> = []): Promise<void> {
     const { peers } = this.#deps;
     const notice: ForgetNotice = { whose, beforeId, answered: [...answered] };
-    await peers.tell(forgetKind, JSON.stringify(notice));
+    await peers.broadcast(forgetKind, JSON.stringify(notice));
   }
 
   /** Resolves when no instance has the old memory of these conversations. */
   async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
     const { peers } = this.#deps;
     const notice: ChangeNotice = { channel, conversations };
-    await peers.tell(changedKind, JSON.stringify(notice));
+    await peers.broadcast(changedKind, JSON.stringify(notice));
   }
 }
 
@@ -101,7 +101,7 @@ function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
-function whoseIn(value: unknown): Whose | null {
+function whoseIn(value: unknown): MessageOwner | null {
   if (typeof value !== 'object' || value === null) return null;
   const { kind, channel, conversation, sender } = value as Fields;
   if (typeof channel !== 'string') return null;

@@ -6,8 +6,8 @@ import { beganAt, everyMs, fillAll, idAt } from '../../../../test/fake/filled-po
 import { openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
-import type { Whose } from '../../../domain/story.ts';
-import type { Asked } from '../write/statement.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
+import type { Query } from '../write/statement.ts';
 import { StoredApprovals } from './approvals.ts';
 import { aloneMark, clearedMark } from './marks.ts';
 import { lastId, sweepOnce } from './sweep.ts';
@@ -16,13 +16,13 @@ const messages = 12_000;
 const channel = 'webhook' as ChannelKey;
 
 /** Each statement that these parts and a start send, with values that match rows. */
-async function askAll(it: LedgerDeps): Promise<readonly Asked[]> {
+async function askAll(it: LedgerDeps): Promise<readonly Query[]> {
   await it.letters.replay(idAt(1_009));
   await it.letters.discard(idAt(2_009));
   await it.letters.replay(idAt(509, 'reply'));
   await it.letters.discard(idAt(1_509, 'reply'));
   const beforeId = idAt(messages) as MessageId;
-  const forget = (whose: Whose): Promise<number> =>
+  const forget = (whose: MessageOwner): Promise<number> =>
     it.forgetting.forget({ whose, before: 1, beforeId, removed: 0, remove() {} });
   const conversation = 'c100' as ConversationId;
   assert.ok((await forget({ kind: 'conversation', channel, conversation })) > 20);
@@ -43,8 +43,8 @@ async function askAll(it: LedgerDeps): Promise<readonly Asked[]> {
 }
 
 /** The queries of a start before it reads the unsettled rows. */
-async function startAsks(client: Client): Promise<readonly Asked[]> {
-  const asked: Asked[] = [];
+async function startAsks(client: Client): Promise<readonly Query[]> {
+  const asked: Query[] = [];
   const recorder = {
     query(text: string, values: readonly unknown[] = []) {
       asked.push({ text, values });
@@ -56,7 +56,7 @@ async function startAsks(client: Client): Promise<readonly Asked[]> {
 }
 
 /** A search for the waiting messages of a sender may scan the inbox, which is bounded. */
-const mayReadWhole = ({ text }: Asked): readonly string[] =>
+const mayReadWhole = ({ text }: Query): readonly string[] =>
   text.includes('svc.inbox WHERE channel = $1 AND sender = $2') ? ['inbox'] : [];
 
 /** The server collects statistics of one table at a time, at any time. */

@@ -20,10 +20,10 @@ import {
   type SpendChange,
 } from '../../engine/spending.ts';
 import type { Reserving, SpendBook } from '../../ledger.ts';
-import { cut, inOneGo } from '../server/connect.ts';
+import { cut, sendTogether } from '../server/connect.ts';
 import { faultOf, firstOf } from '../server/errors.ts';
 import { spentSteps, storedPlace, type SpentWrite } from '../write/turns.ts';
-import { asJson, type Asked, type Rows } from '../write/statement.ts';
+import { asJson, type Query, type Rows } from '../write/statement.ts';
 import { FreeSpend } from '../../engine/free-spend.ts';
 import type { PostgresBatches } from '../deps.ts';
 
@@ -130,7 +130,7 @@ export class Reservations implements Disposable {
     return null;
   }
 
-  #storing(batch: readonly Reservation[], decided: readonly Reserving[]): readonly Asked[] {
+  #storing(batch: readonly Reservation[], decided: readonly Reserving[]): readonly Query[] {
     const { instance } = this.#deps;
     const writes = batch.flatMap(({ charged, most }, at): readonly SpentWrite[] => {
       if (decided[at]!.kind !== 'reserved') return [];
@@ -142,10 +142,10 @@ export class Reservations implements Disposable {
   }
 
   /** Sends all statements in one go. @throws the first error */
-  async #ask(client: Client, asked: readonly (Asked | string)[]): Promise<readonly Rows[]> {
+  async #ask(client: Client, asked: readonly (Query | string)[]): Promise<readonly Rows[]> {
     const late = setTimeout(() => cut(client), answerMs);
     const all = await Promise.allSettled(
-      inOneGo(client, () =>
+      sendTogether(client, () =>
         asked.map((one) =>
           typeof one === 'string' ? client.query(one) : client.query(one.text, [...one.values]),
         ),
@@ -163,7 +163,7 @@ export class Reservations implements Disposable {
   }
 }
 
-function readingSums(batch: readonly Reservation[], { instance }: Deps): readonly Asked[] {
+function readingSums(batch: readonly Reservation[], { instance }: Deps): readonly Query[] {
   const places = batch.flatMap(({ charged }) => placesOf(charged).map(storedPlace));
   const distinct = new Map(places.map((place) => [sumKey(place), place]));
   const values = [

@@ -4,14 +4,14 @@ import { now, openParts, type LedgerDeps } from '../../../../test/fake/ledger-pa
 import { count, idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { timeText } from '../../../domain/ids.ts';
-import type { PageAsked } from '../../../domain/page.ts';
+import type { PageRequest } from '../../../domain/page.ts';
 import type { FoundText } from '../../../domain/search.ts';
 import { wireValue, type Ask } from '../read/lists.ts';
 import { findByWords } from '../read/found-texts.ts';
 import { beginning } from '../read/people-connection.ts';
 import { indexOnce } from './search-index.ts';
 
-const all: PageAsked = { after: null, limit: 100 };
+const all: PageRequest = { after: null, limit: 100 };
 
 async function fillAll({ reads }: LedgerDeps, at = now): Promise<void> {
   while (await indexOnce(reads, at));

@@ -11,7 +11,7 @@ import { timeText } from '../../../domain/ids.ts';
 import { wordRules, wordsOf } from '../../search/words.ts';
 import type { Reads } from '../deps.ts';
 import { fromText, fromTextOrNull } from '../server/text.ts';
-import type { Asked, Rows } from '../write/statement.ts';
+import type { Query, Rows } from '../write/statement.ts';
 import { Janitor } from './janitor.ts';
 
 /** The most turns that one step indexes. */
@@ -133,7 +133,7 @@ async function indexNextTurns(reads: Reads, from: Place): Promise<boolean> {
   return true;
 }
 
-function putStatement(turns: Rows, move: string, values: readonly unknown[]): Asked {
+function putStatement(turns: Rows, move: string, values: readonly unknown[]): Query {
   const rows = turns.map((turn) => {
     const [channel, conversation, session, n] = placeOf(turn);
     return {

@@ -7,7 +7,7 @@ import { auditDays } from '../../../domain/audit.ts';
 import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
 import { firstDaysKept } from '../../engine/spending.ts';
 import type { Reads } from '../deps.ts';
-import type { Asked } from '../write/statement.ts';
+import type { Query } from '../write/statement.ts';
 import { Janitor } from './janitor.ts';
 import type { Client } from 'pg';
 import { wholeIdLength } from '../../engine/order/rows.ts';
@@ -160,7 +160,7 @@ export async function sweepOnce(
   const at = now();
   const before = retentionDays === 0 ? 0 : at - retentionDays * dayMs;
   const firstDays = firstDaysKept(at, retentionDays);
-  const steps: readonly Asked[] = [
+  const steps: readonly Query[] = [
     { text: replies, values: [before] },
     { text: sweepMessages, values: [before] },
     { text: approvals, values: [before] },

@@ -9,7 +9,7 @@
 import type { HistoryBounds } from '../../../domain/conversation.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
-import type { HeldConversation, Hold } from '../../../domain/takeover.ts';
+import type { TakenOverConversation, TakeoverTimes } from '../../../domain/takeover.ts';
 import { messageFrom } from '../../engine/bodies.ts';
 import { memoryAfter } from '../../engine/next-memory.ts';
 import type { StorageReport, StoredTakeovers, TurnEnd } from '../../engine/storage.ts';
@@ -63,20 +63,20 @@ export type TakeoverDeps = {
 
 export class Takeovers implements StoredTakeovers {
   readonly #deps: TakeoverDeps;
-  #found: readonly HeldConversation[] = [];
+  #found: readonly TakenOverConversation[] = [];
   #report: Pick<StorageReport, 'heldHere' | 'answeredHere'> | null = null;
   /** Notices that came before `listen`. */
   #early: TakeoverNotice[] = [];
 
   private constructor(deps: TakeoverDeps) {
     this.#deps = deps;
-    deps.peers.on(takeoverKind, async (body) => {
+    deps.peers.onBroadcast(takeoverKind, async (body) => {
       const notice = takeoverIn(body);
       if (notice === null) return;
       if (this.#report === null) this.#early.push(notice);
       else await this.#report.heldHere(notice, notice.hold);
     });
-    deps.peers.on(answerKind, (body) => {
+    deps.peers.onBroadcast(answerKind, (body) => {
       const notice = answerIn(body);
       if (notice !== null) this.#answeredHere(notice);
     });
@@ -93,7 +93,7 @@ export class Takeovers implements StoredTakeovers {
     return byHand;
   }
 
-  get found(): readonly HeldConversation[] {
+  get found(): readonly TakenOverConversation[] {
     return this.#found;
   }
 
@@ -102,7 +102,7 @@ export class Takeovers implements StoredTakeovers {
     for (const notice of this.#early.splice(0)) void report.heldHere(notice, notice.hold);
   }
 
-  keep(where: ConversationKey, hold: Hold | null): Promise<boolean> {
+  keep(where: ConversationKey, hold: TakeoverTimes | null): Promise<boolean> {
     const { batches, peers } = this.#deps;
     const place = [where.channel, toText(where.conversation)];
     const written =
@@ -117,7 +117,7 @@ export class Takeovers implements StoredTakeovers {
       batches.flush(
         (landed) => {
           if (landed === null) return resolve(false);
-          void peers.tell(takeoverKind, JSON.stringify(notice)).finally(() => resolve(true));
+          void peers.broadcast(takeoverKind, JSON.stringify(notice)).finally(() => resolve(true));
         },
         () => resolve(false),
       );
@@ -157,7 +157,7 @@ export class Takeovers implements StoredTakeovers {
           if (landed === null) return resolve('storage_failed');
           const isDone = landed.done.has(messages.at(-1)!);
           const answered: AnswerNotice = { channel, conversation, messages, tail };
-          void peers.tell(answerKind, JSON.stringify(answered)).finally(() => {
+          void peers.broadcast(answerKind, JSON.stringify(answered)).finally(() => {
             resolve(isDone ? 'answered' : 'answered_already');
             void queues.takeWaiting();
           });
@@ -218,7 +218,7 @@ function waitingRow(queue: ConversationQueue, found: Rows[number]): WholeInRow {
 // that cannot be parsed is ignored.
 
 /** A takeover began or changed. `hold` null: it ended. */
-type TakeoverNotice = ConversationKey & { readonly hold: Hold | null };
+type TakeoverNotice = ConversationKey & { readonly hold: TakeoverTimes | null };
 
 /** The operator answered these messages. `tail`: the newest number of the queue. */
 type AnswerNotice = ConversationKey & {

@@ -16,8 +16,9 @@ postgresTest('what one tells reaches all before it is over', async () => {
   await using all = await TestInstances.open();
   const three = await all.beginAll(3);
   const heard: string[] = [];
-  for (const { id, peers } of three) peers.on('a', (body) => void heard.push(`${id}: ${body}`));
-  await three[1]!.peers.tell('a', 'one\0');
+  for (const { id, peers } of three)
+    peers.onBroadcast('a', (body) => void heard.push(`${id}: ${body}`));
+  await three[1]!.peers.broadcast('a', 'one\0');
   assert.deepEqual(heard.toSorted(), ['1: one\0', '2: one\0', '3: one\0']);
 });
 
@@ -26,14 +27,14 @@ postgresTest('it waits for one that takes its time to act on it', async () => {
   const [one, other] = await all.beginAll(2);
   const begun = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();
-  other!.peers.on('a', () => {
+  other!.peers.onBroadcast('a', () => {
     begun.resolve();
     return done.promise;
   });
-  const told = one!.peers.tell('a', '');
+  const told = one!.peers.broadcast('a', '');
   await begun.promise;
   assert.equal(await isOver(told, one!.peers), false);
-  assert.equal(await isOver(one!.peers.tell('b', ''), one!.peers), false, 'in order');
+  assert.equal(await isOver(one!.peers.broadcast('b', ''), one!.peers), false, 'in order');
   done.resolve();
   await told;
 });
@@ -44,7 +45,7 @@ postgresTest('who has acted on it says so at once', async () => {
   const one = await all.begin({ ...rarely, heartbeatMs: 50 });
   const other = await all.begin(rarely);
   await heartbeats(other.peers, 1);
-  const told = one.peers.tell('a', '');
+  const told = one.peers.broadcast('a', '');
   await until('it is on the board', async () => {
     const { rows } = await all.client.query('SELECT n FROM svc.board');
     return rows.length === 1;
@@ -59,7 +60,7 @@ postgresTest('all hear all in one order, one after the other', async () => {
   const heard = three.map(({ peers }) => {
     const own: string[] = [];
     let busy = false;
-    peers.on('a', async (body) => {
+    peers.onBroadcast('a', async (body) => {
       assert.equal(busy, false);
       busy = true;
       await new Promise(setImmediate);
@@ -69,7 +70,7 @@ postgresTest('all hear all in one order, one after the other', async () => {
     return own;
   });
   const bodies = Array.from({ length: 60 }, (_, at) => `${at % 3} ${at}`);
-  await Promise.all(bodies.map((body, at) => three[at % 3]!.peers.tell('a', body)));
+  await Promise.all(bodies.map((body, at) => three[at % 3]!.peers.broadcast('a', body)));
   assert.deepEqual(heard[0]!.toSorted(), bodies.toSorted());
   assert.deepEqual(heard[1], heard[0]);
   assert.deepEqual(heard[2], heard[0]);
@@ -86,8 +87,8 @@ postgresTest('more than one beat reads is heard all the same', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   let count = 0;
-  other!.peers.on('a', () => void count++);
-  await Promise.all(Array.from({ length: 250 }, () => one!.peers.tell('a', '')));
+  other!.peers.onBroadcast('a', () => void count++);
+  await Promise.all(Array.from({ length: 250 }, () => one!.peers.broadcast('a', '')));
   assert.equal(count, 250);
 });
 
@@ -96,11 +97,11 @@ postgresTest('cut again and again, each instance hears each body once and in ord
   const two = await all.beginAll(2);
   const heard = two.map(({ peers }) => {
     const own: string[] = [];
-    peers.on('a', (body) => void own.push(body));
+    peers.onBroadcast('a', (body) => void own.push(body));
     return own;
   });
   for (let at = 0; at < 40; at++) {
-    const told = two.map(({ peers }, which) => peers.tell('a', `${which} ${at}`));
+    const told = two.map(({ peers }, which) => peers.broadcast('a', `${which} ${at}`));
     if (at % 3 === 0) await new Promise(setImmediate);
     await turns((at % 4) * 40);
     two[at % 2]!.way.cut();
@@ -115,7 +116,7 @@ postgresTest('one that dies holds up nobody for ever', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   other!.kill();
-  const told = one!.peers.tell('a', '');
+  const told = one!.peers.broadcast('a', '');
   assert.equal(await isOver(told, one!.peers), false, 'it may live');
   await all.passUntilDead(one!);
   await told;
@@ -125,11 +126,11 @@ postgresTest('one that dies holds up nobody for ever', async () => {
 postgresTest('what was told before it began is not for it', async () => {
   await using all = await TestInstances.open();
   const one = await all.begin();
-  await one.peers.tell('a', 'early');
+  await one.peers.broadcast('a', 'early');
   const other = await all.begin();
   const heard: string[] = [];
-  other.peers.on('a', (body) => void heard.push(body));
-  await one.peers.tell('a', 'late');
+  other.peers.onBroadcast('a', (body) => void heard.push(body));
+  await one.peers.broadcast('a', 'late');
   assert.deepEqual(heard, ['late']);
 });
 
@@ -137,12 +138,12 @@ postgresTest('whoever waits to be heard waits no longer when this instance ends'
   for (const how of ['close', 'kill'] as const) {
     await using all = await TestInstances.open();
     const one = await all.begin();
-    one.peers.on('a', () => new Promise(() => {}));
-    const told = one.peers.tell('a', '');
+    one.peers.onBroadcast('a', () => new Promise(() => {}));
+    const told = one.peers.broadcast('a', '');
     await heartbeats(one.peers, 2);
     await one[how]();
     await told;
-    await one.peers.tell('a', 'nobody writes this any more');
+    await one.peers.broadcast('a', 'nobody writes this any more');
   }
 });
 
@@ -151,12 +152,12 @@ postgresTest('a row is put away when it is old, and all have acted on it', async
   const [one, other] = await all.beginAll(2);
   const done = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
-  await one!.peers.tell('a', '');
-  other!.peers.on('b', () => {
+  await one!.peers.broadcast('a', '');
+  other!.peers.onBroadcast('b', () => {
     begun.resolve();
     return done.promise;
   });
-  const told = one!.peers.tell('b', '');
+  const told = one!.peers.broadcast('b', '');
   await begun.promise;
   await all.client.query("UPDATE svc.board SET at = at - interval '2 hours'");
   const kinds = async (): Promise<unknown> => {
@@ -170,8 +171,8 @@ postgresTest('a row is put away when it is old, and all have acted on it', async
   await all.begin();
   assert.deepEqual(await kinds(), []);
   let heard = 0;
-  other!.peers.on('c', () => void heard++);
+  other!.peers.onBroadcast('c', () => void heard++);
   await until('all are there', () => one!.peers.share() === 4);
-  await one!.peers.tell('c', 'its numbers go on');
+  await one!.peers.broadcast('c', 'its numbers go on');
   assert.equal(heard, 1);
 });

@@ -19,10 +19,10 @@ postgresTest('a post that one has is given to another when it is let go', async 
   const [one, other] = await all.beginAll(2);
   const over = new AbortController();
   const [first, second] = [work(), work()];
-  const held = one!.peers.hold('a', first.run, over.signal);
+  const held = one!.peers.withLease('a', first.run, over.signal);
   await first.begun;
   assert.equal(one!.peers.holds('a'), true);
-  const waits = other!.peers.hold('a', second.run, always);
+  const waits = other!.peers.withLease('a', second.run, always);
   await until('the other knows whose it is', () => {
     return other!.peers.instances()[0]?.posts[0] === 'a';
   });
@@ -54,10 +54,10 @@ postgresTest('a post is had once the server has said so, and not before', async 
     });
   });
   wants = true;
-  void one!.peers.hold('a', first.run, always);
+  void one!.peers.withLease('a', first.run, always);
   await asked;
   wants = false;
-  void other!.peers.hold('a', second.run, always);
+  void other!.peers.withLease('a', second.run, always);
   await second.begun;
   assert.deepEqual([begun, one!.peers.holds('a')], [false, false]);
   one!.way.release();
@@ -71,10 +71,10 @@ postgresTest('who waits for a post in vain may stop waiting', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   const it = work();
-  void one!.peers.hold('a', it.run, always);
+  void one!.peers.withLease('a', it.run, always);
   await it.begun;
   const over = new AbortController();
-  const waits = other!.peers.hold('a', () => assert.fail('it runs'), over.signal);
+  const waits = other!.peers.withLease('a', () => assert.fail('it runs'), over.signal);
   over.abort();
   await waits;
   it.end();
@@ -85,10 +85,10 @@ postgresTest('within one instance, too, a post is held by one at a time', async 
   const { peers } = await all.begin();
   const [first, second] = [work(), work()];
   let begun = false;
-  const held = peers.hold('a', first.run, always);
-  const next = peers.hold('a', (stop) => ((begun = true), second.run(stop)), always);
+  const held = peers.withLease('a', first.run, always);
+  const next = peers.withLease('a', (stop) => ((begun = true), second.run(stop)), always);
   await first.begun;
-  await peers.tell('anything', '');
+  await peers.broadcast('anything', '');
   assert.equal(begun, false);
   first.end();
   await held;
@@ -102,7 +102,7 @@ postgresTest('a post that is being let go is not held again before it is free', 
   await using all = await TestInstances.open();
   const one = await all.begin();
   const [first, second] = [work(), work()];
-  const held = one.peers.hold('a', first.run, always);
+  const held = one.peers.withLease('a', first.run, always);
   await first.begun;
   one.way.hold();
   first.end();
@@ -111,7 +111,7 @@ postgresTest('a post that is being let go is not held again before it is free', 
   await new Promise<void>((resolve) => one.peers.heartbeat.addWrites(() => (resolve(), [])));
   let begun = false;
   void second.begun.then(() => (begun = true));
-  const again = one.peers.hold('a', second.run, always);
+  const again = one.peers.withLease('a', second.run, always);
   await turns(5);
   assert.equal(begun, false);
   one.way.release();
@@ -125,16 +125,16 @@ postgresTest('a post of one that ends, or is killed, goes to another', async () 
   await using all = await TestInstances.open();
   const [one, other, third] = await all.beginAll(3);
   const [first, second, last] = [work(), work(), work()];
-  void one!.peers.hold('a', first.run, always);
+  void one!.peers.withLease('a', first.run, always);
   await first.begun;
-  void other!.peers.hold('a', second.run, always);
+  void other!.peers.withLease('a', second.run, always);
   one!.kill();
   await stopped(await first.begun);
   await all.passUntilDead(other!, third!);
   await second.begun;
   assert.deepEqual(await all.lease('a'), { owner: other!.id, epoch: 2 });
   assert.equal((await all.instance(one!.id))['dead'], true);
-  void third!.peers.hold('a', last.run, always);
+  void third!.peers.withLease('a', last.run, always);
   await other!.close();
   await stopped(await second.begun);
   await last.begun;
@@ -146,10 +146,10 @@ postgresTest('who cannot beat stops before another may begin, and has lost it th
   const [one, other] = await all.beginAll(2);
   const [first, second] = [work(), work()];
   const order: string[] = [];
-  void one!.peers.hold('a', first.run, always);
+  void one!.peers.withLease('a', first.run, always);
   const stop = await first.begun;
   stop.addEventListener('abort', () => order.push('stopped'));
-  void other!.peers.hold('a', second.run, always);
+  void other!.peers.withLease('a', second.run, always);
   one!.way.hold();
   const begins = second.begun.then(() => order.push('begun'));
   await all.passUntilDead(other!);
@@ -175,7 +175,7 @@ postgresTest(
       await stopped(stop);
       await ended.promise;
     };
-    const held = one.peers.hold('a', run, over.signal);
+    const held = one.peers.withLease('a', run, over.signal);
     await until('it runs', () => runs.length === 1);
     one.way.hold();
     await all.pass(shortTimes.holdMs);
@@ -198,7 +198,7 @@ postgresTest('what a beat says is as old as its question', async () => {
   const { holdMs } = shortTimes;
   const one = await all.begin();
   const it = work();
-  void one.peers.hold('a', it.run, always);
+  void one.peers.withLease('a', it.run, always);
   const stop = await it.begun;
   const old: boolean[] = [];
   one.peers.heartbeat.onNews(({ askedAt, landedAt }) => {
@@ -220,7 +220,7 @@ postgresTest('a post that somebody took away is not held any more', async () => 
   const [one, other] = await all.beginAll(2);
   const [it, again] = [work(), work()];
   let runs = 0;
-  void one!.peers.hold('a', (stop) => (runs++ === 0 ? it : again).run(stop), always);
+  void one!.peers.withLease('a', (stop) => (runs++ === 0 ? it : again).run(stop), always);
   const stop = await it.begun;
   await all.client.query('UPDATE svc.post SET owner = $1', [other!.id]);
   await stopped(stop);
@@ -248,7 +248,7 @@ postgresTest('of three that want a post again and again one has it at a time', a
   };
   const want = async (lease: string, which: number): Promise<void> => {
     while (!over.signal.aborted) {
-      await three[which]!.peers.hold(lease, () => run(lease), over.signal);
+      await three[which]!.peers.withLease(lease, () => run(lease), over.signal);
       await turns(random() * 800);
     }
   };
@@ -270,7 +270,7 @@ postgresTest('the server away for longer than it takes to be dead kills nobody',
   await using all = await TestInstances.open();
   const three = await all.beginAll(3);
   const it = work();
-  void three[0]!.peers.hold('a', it.run, always);
+  void three[0]!.peers.withLease('a', it.run, always);
   const stop = await it.begun;
   for (const { way } of three) way.hold();
   await all.pass(shortTimes.deadMs + 300);

@@ -77,10 +77,10 @@ export function createPeers({ joined, batches, ...others }: PeersDeps): BeatingP
   return {
     id,
     instances: () => live.instances,
-    hold: (lease, run, until) => leases.hold(lease, run, until),
+    withLease: (lease, run, until) => leases.hold(lease, run, until),
     holds: (lease) => leases.holds(lease),
-    tell: (kind, body) => broadcastLog.tell(kind, body),
-    on: (kind, listener) => broadcastLog.on(kind, listener),
+    broadcast: (kind, body) => broadcastLog.tell(kind, body),
+    onBroadcast: (kind, listener) => broadcastLog.on(kind, listener),
     share: () => Math.max(1, live.instances.length),
     onChange: (listener) => live.onChange(listener),
     heartbeat,

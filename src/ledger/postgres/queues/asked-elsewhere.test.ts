@@ -23,17 +23,21 @@ import {
 } from '../../../../test/fake/postgres/stores.ts';
 import { failure } from '../../../domain/failure.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
-import type { Whose } from '../../../domain/story.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
 
 const why = failure('server_error');
-const ann: Whose = { kind: 'conversation', channel: hook, conversation: 'ann' as ConversationId };
+const ann: MessageOwner = {
+  kind: 'conversation',
+  channel: hook,
+  conversation: 'ann' as ConversationId,
+};
 
 /** Makes a message a dead letter that has left a turn. @returns its id */
 async function buryMessage(store: TestStore, text: string): Promise<string> {
   await accept(store, said('ann', text));
   const claim = await comesIn(store);
   const left = { turn: { ...effects(claim, []).turn!, reply: null } };
-  assert.equal(await store.ledger.bury(claim, why, effects(claim, [], left)), true);
+  assert.equal(await store.ledger.deadLetter(claim, why, effects(claim, [], left)), true);
   return claim.message.id;
 }
 
@@ -98,7 +102,7 @@ postgresTest(
     const [one, other] = await all.beginTwo();
     await exchange(one, 'ann', 'hello', 'dead');
     const reply = await comesOut(one);
-    await one.ledger.bury(reply, why);
+    await one.ledger.deadLetter(reply, why);
     await accept(one, said('ann', 'second'));
     const second = await comesIn(one);
     assert.equal(await other.ledger.replay(reply.reply.id), 'done');
@@ -121,7 +125,7 @@ postgresTest(
     const [one, other] = await all.beginTwo();
     await exchange(one, 'ann', 'hello', 'dead');
     const reply = await comesOut(one);
-    await one.ledger.bury(reply, why);
+    await one.ledger.deadLetter(reply, why);
     await accept(one, said('ann', 'second'));
     const second = await comesIn(one);
     assert.equal(await other.ledger.replay(reply.reply.id), 'done');
@@ -203,7 +207,7 @@ postgresTest('of a sender replies go, too, of which it is not known whose they a
   await one.close();
   await until('it has them', () => other.ledger.gauges().outboxWaiting === 2);
   const third = await all.begin();
-  const whose: Whose = { kind: 'sender', channel: hook, sender: 'sender of ann' };
+  const whose: MessageOwner = { kind: 'sender', channel: hook, sender: 'sender of ann' };
   const claims = [await comesOut(other), await comesOut(other)];
   const stopped = (): readonly string[] =>
     claims.flatMap(({ reply, stop }) => (stop.signal.aborted ? [reply.text] : []));

@@ -24,11 +24,11 @@ import type { ConversationKey } from '../../../domain/story.ts';
 const ann: ConversationKey = { channel: hook, conversation: 'ann' as ConversationId };
 
 async function hold({ ledger }: TestStore): Promise<void> {
-  assert.equal(typeof (await ledger.byHand.hold(ann)), 'object');
+  assert.equal(typeof (await ledger.takeovers.hold(ann)), 'object');
 }
 
 const kindOf = async ({ ledger }: TestStore, upTo: string | null, text: string): Promise<string> =>
-  (await ledger.byHand.answer(ann, upTo, byHand(text))).kind;
+  (await ledger.takeovers.answer(ann, upTo, byHand(text))).kind;
 
 postgresTest('what another instance works is held, answered and given back here', async () => {
   await using all = await TestStores.open();
@@ -41,7 +41,7 @@ postgresTest('what another instance works is held, answered and given back here'
   assert.equal(claim.stop.signal.aborted, true);
   assert.equal(await one.ledger.complete(claim, effects(claim, ['late'])), false);
   await noneIn(one);
-  const waiting = (await other.ledger.byHand.waiting(ann)).map(({ text }) => text);
+  const waiting = (await other.ledger.takeovers.waiting(ann)).map(({ text }) => text);
   assert.deepEqual(waiting, ['one', 'two']);
   assert.equal(await kindOf(other, first!.id, 'by hand'), 'answered');
   const reply = await comesOut(one);
@@ -49,7 +49,7 @@ postgresTest('what another instance works is held, answered and given back here'
   await deliver(one, reply);
   await noneIn(one);
   assert.equal(one.ledger.gauges().held, 1);
-  assert.equal(await other.ledger.byHand.giveBack(ann), 'done');
+  assert.equal(await other.ledger.takeovers.giveBack(ann), 'done');
   const two = await comesIn(one);
   assert.deepEqual(
     [two.message.text, ...two.memory.turns.map((turn) => turn.reply)],
@@ -141,10 +141,10 @@ postgresTest('one message has one answer, wherever it is worked and answered', a
     const [receipt] = await accept(worker, said('ann', `message ${round}`));
     due.push(receipt!.id);
     await hold(taker);
-    const result = await taker.ledger.byHand.answer(ann, receipt!.id, byHand('by hand'));
+    const result = await taker.ledger.takeovers.answer(ann, receipt!.id, byHand('by hand'));
     assert.ok(['answered', 'answered_already'].includes(result.kind), result.kind);
     if (result.kind === 'answered') result.messages.slice(0, -1).forEach(count);
-    assert.equal(await taker.ledger.byHand.giveBack(ann), 'done');
+    assert.equal(await taker.ledger.takeovers.giveBack(ann), 'done');
   }
   await until('all are answered', () => due.every((id) => answers.has(id)));
   over.abort();

@@ -167,7 +167,7 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
   const [one, other] = await all.beginTwo();
   const end = new AbortController();
   let isHeld = false;
-  const holding = other.peers.hold(
+  const holding = other.peers.withLease(
     bot,
     async (stop) => {
       isHeld = true;
@@ -187,7 +187,7 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
   end.abort();
   await holding;
   const last = new AbortController();
-  void one.peers.hold(bot, aborted, last.signal);
+  void one.peers.withLease(bot, aborted, last.signal);
   await until('it has the post', () => one.peers.holds(bot));
   await until('what waits is let go', () => other.ledger.gauges().inboxWaiting === 0);
   await noneIn(one, bot);

@@ -63,7 +63,7 @@ async function work({ ledger }: TestStore, run: Run): Promise<void> {
     const ends = claims.map(async (claim) => {
       const { id, conversation } = claim.message;
       if (run.random() < 0.2) {
-        if (await ledger.bury(claim, why, effects(claim, []))) run.dead.push(id);
+        if (await ledger.deadLetter(claim, why, effects(claim, []))) run.dead.push(id);
         return;
       }
       if (!(await ledger.complete(claim, effects(claim, [id])))) return;
@@ -153,7 +153,7 @@ postgresTest(
 async function buryIn(conversation: string, store: TestStore): Promise<string> {
   await accept(store, said(conversation, 'hello'));
   const claim = await comesIn(store);
-  assert.equal(await store.ledger.bury(claim, why), true);
+  assert.equal(await store.ledger.deadLetter(claim, why), true);
   return claim.message.id;
 }
 

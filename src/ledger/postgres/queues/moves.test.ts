@@ -8,7 +8,7 @@ import { TestStores } from '../../../../test/fake/postgres/stores.ts';
 import type { ConversationId, MessageId } from '../../../domain/ids.ts';
 import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 import { WorkingSet } from '../../engine/order/working-set.ts';
-import type { Behind } from '../write/writer.ts';
+import type { TrailingStatements } from '../write/writer.ts';
 import { release } from './queue-statements.ts';
 import { Moves } from './moves.ts';
 import { OwnedQueues } from './owned-queues.ts';
@@ -149,7 +149,7 @@ postgresTest('a lane that could not be let go is tried again, and is asked about
   const it = makeMoves();
   it.comes(1, 3);
   it.ends();
-  let behind: Behind = it.moves.take(true);
+  let behind: TrailingStatements = it.moves.take(true);
   for (let tries = 0; tries < 20; tries++) {
     assert.equal(behind.asked.length, 1);
     it.moves.landed([[]]);

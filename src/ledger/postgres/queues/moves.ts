@@ -12,8 +12,8 @@ import type { Where } from '../../engine/memories.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import { fromText, toText } from '../server/text.ts';
 import { lazyMs, type TrailingTransaction } from '../write/batches.ts';
-import type { Asked, Rows } from '../write/statement.ts';
-import type { Behind } from '../write/writer.ts';
+import type { Query, Rows } from '../write/statement.ts';
+import type { TrailingStatements } from '../write/writer.ts';
 import { waitsOnRelease, type OwnedQueue } from './owned-queue.ts';
 import type { OwnedQueues } from './owned-queues.ts';
 import type { QueueName } from './row-pages.ts';
@@ -52,7 +52,7 @@ export type MovesDeps = {
   readonly steady: () => SteadyTime;
 };
 
-type Move = { readonly asked: Asked; readonly read: (rows: Rows | null) => void };
+type Move = { readonly asked: Query; readonly read: (rows: Rows | null) => void };
 
 export class Moves implements TrailingTransaction {
   readonly #deps: MovesDeps;
@@ -78,7 +78,7 @@ export class Moves implements TrailingTransaction {
     return this.#takes.length + this.#sent.length;
   }
 
-  take(isEarly = false): Behind {
+  take(isEarly = false): TrailingStatements {
     const takes = this.#takes.splice(0);
     const releases = takes.length > 0 || isEarly || this.#isDue ? this.#releases() : [];
     // Takes go first: behind the releases they would take back the queues just released.
@@ -157,7 +157,7 @@ export class Moves implements TrailingTransaction {
   }
 
   /** Resolves to null where it is not known whether the statement has landed. */
-  #enqueue(asked: Asked): Promise<Rows | null> {
+  #enqueue(asked: Query): Promise<Rows | null> {
     if (this.#isClosed) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#takes.push({ asked, read: resolve });
@@ -236,7 +236,7 @@ export class Moves implements TrailingTransaction {
     return { asked: this.#forQueues(owners, stuck), read };
   }
 
-  #forQueues(text: string, queues: readonly OwnedQueue[]): Asked {
+  #forQueues(text: string, queues: readonly OwnedQueue[]): Query {
     const names = queues.map(({ channel, conversation }) => {
       return { channel, conversation: toText(conversation) };
     });

@@ -13,7 +13,7 @@
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { keyOf, type Where } from '../../engine/memories.ts';
-import type { Theirs } from '../../engine/storage.ts';
+import type { OthersRows } from '../../engine/storage.ts';
 import { isOf } from '../../engine/order/removal.ts';
 import type { ConversationQueue } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
@@ -230,7 +230,7 @@ export class OwnedQueues {
   }
 
   /** Drops landed messages of deleted people or conversations that wait to be entered. */
-  forget({ whose, beforeId }: Theirs): void {
+  forget({ whose, beforeId }: OthersRows): void {
     for (const queue of this.#queues.values()) {
       if (queue.arrived.length === 0) continue;
       queue.arrived = queue.arrived.filter(({ arrival: { message } }) => {

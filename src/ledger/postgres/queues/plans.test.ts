@@ -13,7 +13,7 @@ import { WorkingSet } from '../../engine/order/working-set.ts';
 import { Counting } from '../ledger/counting.ts';
 import type { Reads } from '../deps.ts';
 import { connect } from '../server/connect.ts';
-import type { Asked, Rows } from '../write/statement.ts';
+import type { Query, Rows } from '../write/statement.ts';
 import { GrownQueues, QueueReads } from './queue-reads.ts';
 import { LostQueues, OwnedQueues } from './owned-queues.ts';
 import { Moves } from './moves.ts';
@@ -34,7 +34,7 @@ const named = Array.from({ length: 500 }, (_, n) => {
 const history = { taken() {}, left() {}, drop() {} };
 
 /** Records the statements, and gives the same answer to each. */
-function noting(asked: Asked[], found: Rows = []): Reads {
+function noting(asked: Query[], found: Rows = []): Reads {
   return {
     async ask(one) {
       asked.push(one);
@@ -52,7 +52,7 @@ function ownedQueues() {
 }
 
 /** Every kind of take and of release: in order, out of order, and in vain. */
-function askedByMoves(): readonly Asked[] {
+function askedByMoves(): readonly Query[] {
   const { rows, queues } = ownedQueues();
   const moves = new Moves({
     instance,
@@ -77,8 +77,8 @@ function askedByMoves(): readonly Asked[] {
 }
 
 /** The reads of queues that were taken, and of one that a reply keeps. */
-async function askedByReads(): Promise<readonly Asked[]> {
-  const asked: Asked[] = [];
+async function askedByReads(): Promise<readonly Query[]> {
+  const asked: Query[] = [];
   const reads = noting(asked);
   const { rows, queues } = ownedQueues();
   const crashIsolation = { hold() {}, suspects: 0 };
@@ -95,8 +95,8 @@ async function askedByReads(): Promise<readonly Asked[]> {
 }
 
 /** The searches of a janitor, page by page, and its counts. */
-async function askedByJanitor(): Promise<readonly Asked[]> {
-  const asked: Asked[] = [];
+async function askedByJanitor(): Promise<readonly Query[]> {
+  const asked: Query[] = [];
   const reads = noting(asked, [{ channel: null, last: '', rows: 0, letters: 0 }]);
   const write = async (text: string, values: readonly unknown[]): Promise<boolean> => {
     asked.push({ text, values });
@@ -116,7 +116,7 @@ async function askedByJanitor(): Promise<readonly Asked[]> {
   return asked;
 }
 
-async function allAsked(): Promise<readonly Asked[]> {
+async function allAsked(): Promise<readonly Query[]> {
   const all = [...askedByMoves(), ...(await askedByReads()), ...(await askedByJanitor())];
   return [...new Map(all.map((one) => [one.text, one])).values()];
 }
@@ -125,7 +125,7 @@ async function allAsked(): Promise<readonly Asked[]> {
  * There are few instances and takeovers. The waiting rows are limited, and one statement counts
  * them as a whole.
  */
-const mayReadWhole = ({ text }: Asked): readonly string[] =>
+const mayReadWhole = ({ text }: Query): readonly string[] =>
   text.includes('count(DISTINCT message_id)') ? ['inbox', 'outbox'] : ['instance', 'hold'];
 
 /** Two sets that are compared with each other row by row. */

@@ -7,7 +7,7 @@ import { channelTypeOf, timeText, type ChannelKey } from '../../../domain/ids.ts
 import { aborted } from '../../../lib/stop.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
-import type { Theirs } from '../../engine/storage.ts';
+import type { OthersRows } from '../../engine/storage.ts';
 import type { CrashIsolation } from '../../engine/order/crash-isolation.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Counting } from '../ledger/counting.ts';
@@ -138,7 +138,8 @@ export class Queues {
    */
   async start(end: AbortSignal): Promise<void> {
     const peers = this.#peers!;
-    for (const lease of [janitorLease, crashIsolationLease]) void peers.hold(lease, aborted, end);
+    for (const lease of [janitorLease, crashIsolationLease])
+      void peers.withLease(lease, aborted, end);
     await this.#untilLeasesKnown();
     if (this.#batches!.broken) throw new Error('another instance has the database for itself');
     this.owned.keepParked(peers.share() === 1);
@@ -216,7 +217,7 @@ export class Queues {
   }
 
   /** As `unwanted` of a storage. */
-  async forget(theirs: Theirs): Promise<void> {
+  async forget(theirs: OthersRows): Promise<void> {
     this.owned.forget(theirs);
     await this.#reading?.underWay();
   }

@@ -87,7 +87,7 @@ async function workOff({ ledger }: TestStore) {
     for (const claim of await ledger.claim('in', hook, 10)) {
       const { attempt, poison } = claim;
       said.set(claim.message.id, { attempt, poison });
-      if (poison) await ledger.bury(claim, failure('server_error'));
+      if (poison) await ledger.deadLetter(claim, failure('server_error'));
       else await ledger.complete(claim, effects(claim, []));
     }
     for (const claim of await ledger.claim('out', hook, 10)) {

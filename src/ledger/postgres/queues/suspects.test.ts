@@ -15,7 +15,7 @@ postgresTest('a messenger’s suspect is tried where its post is, whoever tries 
   const [one, other] = await all.beginTwo(quick);
   using end = new DisposableStack();
   const life = end.adopt(new AbortController(), (is) => is.abort());
-  void other.peers.hold(bot, aborted, life.signal);
+  void other.peers.withLease(bot, aborted, life.signal);
   for (const { ledger } of [one, other]) ledger.serve([bot]);
   await until('it has the messenger', () => other.peers.holds(bot));
   assert.equal(one.peers.holds('quarantine'), true, 'the other one has that post');

@@ -19,7 +19,7 @@ import {
   TestStores,
   type TestStore,
 } from '../../../../test/fake/postgres/stores.ts';
-import { takeoverClock } from '../../../../test/support/hand-clock.ts';
+import { handClock } from '../../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 import { failure } from '../../../domain/failure.ts';
 import type { OutClaim } from '../../ledger.ts';
@@ -172,7 +172,7 @@ postgresTest(
 
 postgresTest('one that falls silent is dead after a while, and can write no more', async () => {
   await using all = await TestStores.open();
-  const clock = takeoverClock();
+  const clock = handClock();
   const peersTimes = { ...shortTimes, holdMs: patienceMs };
   const [one, other] = await all.beginTwo({ steady: clock.steady, peersTimes });
   await accept(one, said('ann', 'hello'));
@@ -266,7 +266,7 @@ postgresTest('a storage that failed while a message ran alone was not ended by i
     const claim = await comesIn(other);
     poison.set(claim.message.id, claim.poison);
     const ended = claim.poison
-      ? other.ledger.bury(claim, failure('server_error'))
+      ? other.ledger.deadLetter(claim, failure('server_error'))
       : other.ledger.complete(claim, effects(claim, []));
     assert.equal(await ended, true);
   }

@@ -113,7 +113,7 @@ postgresTest('what cannot be read of another release moves nothing', async () =>
   const [one, other] = await all.beginTwo();
   await failed(one, 'ann', false);
   for (const body of ['', 'null', '{"ids":7}', '{"ids":[7,null]}', '{"replies":["a"]}']) {
-    await other.peers.tell('try_now', body);
+    await other.peers.broadcast('try_now', body);
   }
   await noneOut(one);
   assert.equal(one.ledger.gauges().outboxDeferred, 1);

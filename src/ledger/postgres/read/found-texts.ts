@@ -4,7 +4,7 @@
  * number of rows; a page ends where the first list ends.
  */
 import { timeOfId } from '../../../domain/ids.ts';
-import type { PageAsked } from '../../../domain/page.ts';
+import type { PageRequest } from '../../../domain/page.ts';
 import type { FoundText, FoundTexts } from '../../../domain/search.ts';
 import { emptyPage, keyAfter, limitOf, nextOf } from '../../pages.ts';
 import {
@@ -95,7 +95,11 @@ const indexed =
   `LEFT JOIN ${one('message', 'id = wanted.id')} ON true ` +
   `LEFT JOIN ${one('inbox', 'id = wanted.id')} ON true`;
 
-export async function findByWords(ask: Ask, words: string, asked: PageAsked): Promise<FoundTexts> {
+export async function findByWords(
+  ask: Ask,
+  words: string,
+  asked: PageRequest,
+): Promise<FoundTexts> {
   const after = keyAfter(asked, beginning)?.[0] ?? null;
   if (after === null) return nothing;
   const terms = termsOf(words);

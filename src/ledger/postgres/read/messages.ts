@@ -1,6 +1,6 @@
 /** Lists of dead letters, approvals, messages and replies, newest first. */
 import { timeText } from '../../../domain/ids.ts';
-import type { Page, PageAsked } from '../../../domain/page.ts';
+import type { Page, PageRequest } from '../../../domain/page.ts';
 import type {
   MessageFilter,
   MessageRow,
@@ -96,7 +96,7 @@ const listed = [
 
 const deadLettersBeginning: [number, string] = [Number.MAX_SAFE_INTEGER, '~'];
 
-export async function listDeadLetters(ask: Ask, asked: PageAsked): Promise<Page<DeadLetter>> {
+export async function listDeadLetters(ask: Ask, asked: PageRequest): Promise<Page<DeadLetter>> {
   const limit = limitOf(asked);
   const after = keyAfter(asked, deadLettersBeginning);
   if (after === null) return emptyPage;
@@ -187,7 +187,7 @@ const newest: [string] = ['~'];
 export async function listApprovals(
   ask: Ask,
   state: ApprovalState | null,
-  asked: PageAsked,
+  asked: PageRequest,
 ): Promise<Page<ApprovalRow>> {
   const limit = limitOf(asked);
   const after = keyAfter(asked, newest);
@@ -256,7 +256,7 @@ const apartMs = 60_000;
 export async function listMessages(
   ask: Ask,
   filter: MessageFilter,
-  asked: PageAsked,
+  asked: PageRequest,
 ): Promise<Page<MessageRow>> {
   const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;
@@ -382,7 +382,7 @@ const fitting = {
 export async function listDeliveries(
   ask: Ask,
   filter: DeliveryFilter,
-  asked: PageAsked,
+  asked: PageRequest,
 ): Promise<Page<DeliveryRow>> {
   const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;

@@ -13,7 +13,7 @@ import {
 } from '../../../../test/fake/filled-postgres.ts';
 import { migratedDatabase } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import type { PageAsked } from '../../../domain/page.ts';
+import type { PageRequest } from '../../../domain/page.ts';
 import { anyMessage, type MessageFilter } from '../../../domain/records.ts';
 import { nextOf } from '../../pages.ts';
 import type { ReadArguments, ReadName } from '../../read/questions.ts';
@@ -26,9 +26,12 @@ import { beginning } from './people-connection.ts';
 const filled = process.env['SVC_FILLED'];
 const messages = Number(filled ?? 12_000);
 const hook = 'webhook' as ChannelKey;
-const page: PageAsked = { after: null, limit: 100 };
+const page: PageRequest = { after: null, limit: 100 };
 const middle = messages / 2;
-const behind: PageAsked = { after: nextOf([beganAt + middle * everyMs, idAt(middle)]), limit: 100 };
+const behind: PageRequest = {
+  after: nextOf([beganAt + middle * everyMs, idAt(middle)]),
+  limit: 100,
+};
 const somewhere = { channel: hook, conversation: 'c100' as ConversationId };
 
 type Node = {

@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 import { migratedDatabase } from '../../../../test/fake/postgres.ts';
 import { insertRows, type Row } from '../../../../test/fake/insert-rows.ts';
 import { timeText, type ChannelKey, type ConversationId } from '../../../domain/ids.ts';
-import type { Page, PageAsked } from '../../../domain/page.ts';
+import type { Page, PageRequest } from '../../../domain/page.ts';
 import { anyMessage } from '../../../domain/records.ts';
 import type { LedgerReader } from '../../ledger.ts';
 import { connect } from '../server/connect.ts';
@@ -14,7 +14,7 @@ import { looksMax } from './lists.ts';
 import { createPostgresReader } from './reader.ts';
 
 const hook = 'webhook' as ChannelKey;
-const all: PageAsked = { after: null, limit: 500 };
+const all: PageRequest = { after: null, limit: 500 };
 const idAt = (ms: number, digits = ''): string => timeText(ms) + digits.padStart(12, '0');
 
 class Scratch implements AsyncDisposable {
@@ -68,7 +68,7 @@ function turn(n: number, more: Row = {}): Row {
 
 async function everyPage<T>(
   limit: number,
-  read: (page: PageAsked) => Promise<Page<T>>,
+  read: (page: PageRequest) => Promise<Page<T>>,
 ): Promise<{ readonly rows: readonly T[]; readonly pages: number }> {
   const rows: T[] = [];
   let after: string | null = null;

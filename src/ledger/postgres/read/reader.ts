@@ -22,7 +22,7 @@ import {
 import { num, whole, placed, looksMax, idCipherOf, type Ask } from './lists.ts';
 import { findByWords } from './found-texts.ts';
 import type { AuditRow } from '../../../domain/audit.ts';
-import { pageRowsMax, type Page, type PageAsked } from '../../../domain/page.ts';
+import { pageRowsMax, type Page, type PageRequest } from '../../../domain/page.ts';
 import {
   emptyPage,
   keyAfter,
@@ -60,13 +60,13 @@ import {
   type ConversationRow,
   type ConversationText,
   type TurnText,
-  type Whose,
+  type MessageOwner,
 } from '../../../domain/story.ts';
 import { fieldsOf } from '../../read/stored-json.ts';
-import { Gathering } from '../../../telemetry/figures/rollup.ts';
+import { Rollup } from '../../../telemetry/figures/rollup.ts';
 import {
   type FigureRow,
-  type FiguresAsked,
+  type FiguresRequest,
   type KeptFigures,
 } from '../../../telemetry/figures/figures.ts';
 import type { FoundRow } from '../../../domain/search.ts';
@@ -281,7 +281,11 @@ const turnsOfSender = turnsBy(
 const beforeAllTurns: [number, number] = [0, -1];
 const beforeAny: [number, string] = [Number.MIN_SAFE_INTEGER, ''];
 
-async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page<TurnText>> {
+async function listTurns(
+  ask: Ask,
+  whose: MessageOwner,
+  asked: PageRequest,
+): Promise<Page<TurnText>> {
   const limit = limitOf(asked);
   if (whose.kind === 'sender') {
     const after = keyAfter(asked, beforeAny);
@@ -379,7 +383,7 @@ const one =
 
 export async function listConversations(
   ask: Ask,
-  asked: PageAsked,
+  asked: PageRequest,
 ): Promise<Page<ConversationRow>> {
   const limit = limitOf(asked);
   const after = keyAfter(asked, ['', '']);
@@ -501,7 +505,7 @@ const usesOf =
   `ORDER BY tool_use.seq LIMIT ${pageRowsMax}`;
 const use = `SELECT ${columns} FROM svc.tool_use WHERE key = $1`;
 
-async function listToolUses(ask: Ask, asked: PageAsked): Promise<Page<ToolUseRow>> {
+async function listToolUses(ask: Ask, asked: PageRequest): Promise<Page<ToolUseRow>> {
   const limit = limitOf(asked);
   const after = keyAfter(asked, beforeAllUses);
   if (after === null) return emptyPage;
@@ -607,7 +611,7 @@ const sources = [
   replyInRange('sent', deadOr(1)),
 ];
 
-async function findByIds(ask: Ask, beginning: string, asked: PageAsked): Promise<Page<FoundRow>> {
+async function findByIds(ask: Ask, beginning: string, asked: PageRequest): Promise<Page<FoundRow>> {
   const range = rangeOfIds(beginning, asked);
   if (range === null) return emptyPage;
   const most = limitOf(asked) + 1;
@@ -635,9 +639,9 @@ const lastOwn =
   `SELECT ${num('max(at)', 'at')} FROM svc.figure ` +
   'WHERE length_ms = $1 AND at BETWEEN $2 AND $3 AND run = $4';
 
-async function readFigures(ask: Ask, asked: FiguresAsked): Promise<KeptFigures> {
+async function readFigures(ask: Ask, asked: FiguresRequest): Promise<KeptFigures> {
   const { lengthMs, from, until, own } = asked;
-  const gathering = new Gathering(asked);
+  const gathering = new Rollup(asked);
   let after = { at: from, run: -1 };
   for (;;) {
     const rows = await ask<Found>(figuresBehind, lengthMs, after.at, after.run, until);
@@ -728,7 +732,7 @@ const auditBehind =
   `SELECT ${num('seq', 'seq')}, ${num('at', 'at')}, action, target, status, reason ` +
   'FROM svc.audit WHERE seq < $1 ORDER BY audit.seq DESC LIMIT $2';
 
-async function listAudit(ask: Ask, asked: PageAsked): Promise<Page<AuditRow>> {
+async function listAudit(ask: Ask, asked: PageRequest): Promise<Page<AuditRow>> {
   const limit = limitOf(asked);
   const after = keyAfter(asked, beforeAllAudit);
   if (after === null) return emptyPage;

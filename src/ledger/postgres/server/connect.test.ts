@@ -16,7 +16,7 @@ import {
 import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
 import { own, PostgresServer, serverAccount } from '../../../../test/fake/postgres/server.ts';
 import { Way } from '../../../../test/fake/postgres/way.ts';
-import { connect, ConnectError, cut, inOneGo } from './connect.ts';
+import { connect, ConnectError, cut, sendTogether } from './connect.ts';
 import { codeOf, faultOf } from './errors.ts';
 import { isSettled } from '../../../../test/contract/ledger/kit.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
@@ -196,9 +196,9 @@ postgresTest(
     await using opened = new AsyncDisposableStack();
     const client = await connect(await newDatabase());
     opened.defer(() => cut(client));
-    const [within, asked] = inOneGo(client, () => {
+    const [within, asked] = sendTogether(client, () => {
       const all = [client.query('SELECT 1 AS n'), client.query('SELECT $1::int AS n', [2])];
-      const inner = inOneGo(client, () => client.query('SELECT 3 AS n'));
+      const inner = sendTogether(client, () => client.query('SELECT 3 AS n'));
       return [heldBack(client), [...all, inner]];
     });
     assert.ok(within > 0, 'none is sent alone');
@@ -215,7 +215,7 @@ postgresTest('nothing that is asked in one go waits for ever', async () => {
   await using opened = new AsyncDisposableStack();
   const client = await connect(await newDatabase());
   opened.defer(() => cut(client));
-  const failing = inOneGo(client, () => [
+  const failing = sendTogether(client, () => [
     client.query('SELECT 1 / 0'),
     client.query('SELECT $1::int', ['no number']),
     client.query('SELECT 1 AS n'),
@@ -227,14 +227,14 @@ postgresTest('nothing that is asked in one go waits for ever', async () => {
   );
   let before: Promise<unknown> = Promise.resolve();
   assert.throws(() => {
-    inOneGo(client, () => {
+    sendTogether(client, () => {
       before = client.query('SELECT 1');
       throw new Error('it cannot be asked');
     });
   }, /it cannot be asked/);
   assert.equal(heldBack(client), 0);
   await before;
-  const lost = inOneGo(client, () => {
+  const lost = sendTogether(client, () => {
     const first = client.query('SELECT 1');
     cut(client);
     return [first, client.query('SELECT 2')];
@@ -244,5 +244,5 @@ postgresTest('nothing that is asked in one go waits for ever', async () => {
     ends.map(({ status }) => status),
     ['rejected', 'rejected'],
   );
-  await assert.rejects(inOneGo(client, () => client.query('SELECT 3')));
+  await assert.rejects(sendTogether(client, () => client.query('SELECT 3')));
 });

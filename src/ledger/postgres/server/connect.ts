@@ -83,7 +83,7 @@ export function cut(client: Client): void {
  * system calls on both sides, and wake-ups of the server. @param ask sends statements without
  * waiting for answers
  */
-export function inOneGo<T>(client: Client, ask: () => T): T {
+export function sendTogether<T>(client: Client, ask: () => T): T {
   const stream = streamOf(client);
   stream.cork();
   try {

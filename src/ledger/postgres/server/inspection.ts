@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import type { StoreProblem } from '../../ledger.ts';
 import { readAddress, type ServerAddress } from './address.ts';
 import { connect, cut } from './connect.ts';
-import { lookAt } from './probe.ts';
+import { probeFacts } from './probe.ts';
 import { migrationFiles } from './migrations.ts';
 import { problemOf, refusalOf, versionMin } from './problem.ts';
 
@@ -51,7 +51,7 @@ type ServerDetails = Pick<ServerProbe, 'synchronousStandbys' | 'owner' | 'newest
 /** @returns a problem when the server cannot be inspected */
 export async function probeServer(url: string): Promise<ServerProbe | StoreProblem> {
   return onServer(url, async (client, address) => {
-    const facts = await lookAt(client);
+    const facts = await probeFacts(client);
     const hasTables = facts.schema === 'ours' && facts.missingRight === null;
     const schema = hasTables ? facts.schemaVersion : null;
     const details = await detailsOf(client, hasTables);
@@ -82,7 +82,7 @@ export async function probeServer(url: string): Promise<ServerProbe | StoreProbl
  */
 export async function schemaProblem(url: string): Promise<StoreProblem | null> {
   return onServer<StoreProblem | null>(url, async (client, address) => {
-    const facts = await lookAt(client);
+    const facts = await probeFacts(client);
     const where = String(address);
     if (facts.schema === 'none' || facts.schema === 'empty') {
       const message = `svc has made no tables in the ${where} yet: its first run does.`;

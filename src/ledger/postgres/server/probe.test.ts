@@ -7,7 +7,7 @@ import { newDatabase, ownPostgresTest, postgresTest } from '../../../../test/fak
 import { PostgresServer } from '../../../../test/fake/postgres/server.ts';
 import { readAddress, ServerAddress } from './address.ts';
 import { connect, ConnectError } from './connect.ts';
-import { lookAt, type ServerFacts } from './probe.ts';
+import { probeFacts, type ServerFacts } from './probe.ts';
 import { ForeignSchema, migrate, migrationFiles, NewerSchema } from './migrations.ts';
 import { lockedProblem, problemOf, refusalOf } from './problem.ts';
 
@@ -16,7 +16,7 @@ const where = 'database "svc" on db.example:5432';
 async function look(url: string): Promise<ServerFacts> {
   const client = await connect(url, { anyHost: true });
   try {
-    return await lookAt(client);
+    return await probeFacts(client);
   } finally {
     await client.end();
   }

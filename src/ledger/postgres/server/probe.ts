@@ -77,7 +77,7 @@ const size = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS 
   WHERE n.nspname = 'svc' AND c.relkind IN ('r', 'm')`;
 
 /** @throws the server's error, also when it takes too long */
-export async function lookAt(client: Client): Promise<ServerFacts> {
+export async function probeFacts(client: Client): Promise<ServerFacts> {
   await client.query('BEGIN READ ONLY');
   try {
     await client.query(`SET LOCAL statement_timeout = ${probeMs}`);

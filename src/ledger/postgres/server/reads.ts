@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { steadyNow } from '../../../lib/clock.ts';
 import type { Reads } from '../deps.ts';
-import type { Asked, Rows } from '../write/statement.ts';
+import type { Query, Rows } from '../write/statement.ts';
 import { ConnectError, cut } from './connect.ts';
 import { faultOf, type Fault } from './errors.ts';
 
@@ -46,7 +46,7 @@ export class ServerReads implements Reads {
    * @throws the server's error, the reason why there is no first connection, or the close of this
    *   storage
    */
-  async ask(asked: Asked): Promise<Rows> {
+  async ask(asked: Query): Promise<Rows> {
     for (;;) {
       this.#closing.signal.throwIfAborted();
       try {
@@ -89,7 +89,7 @@ export class ServerReads implements Reads {
     return (isRefused && this.#wasConnected) || passing.has(fault);
   }
 
-  async #askOnce({ text, values }: Asked): Promise<Rows> {
+  async #askOnce({ text, values }: Query): Promise<Rows> {
     this.#client ??= this.#connect();
     const client = await this.#client;
     this.#wasConnected = true;

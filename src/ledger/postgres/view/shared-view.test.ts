@@ -71,7 +71,7 @@ postgresTest('the last report of an instance is seen by all, as old as it is', a
   await it.one.publish(a, report);
   await it.other.publish(b, '{"of":"b"}');
   const seen = async () =>
-    new Map((await it.other.look()).reports.map((one) => [one.instance, one] as const));
+    new Map((await it.other.readReports()).reports.map((one) => [one.instance, one] as const));
   const told = await seen();
   assert.deepEqual(
     [...told.values()].map((one) => [one.instance, one.report]),
@@ -92,12 +92,12 @@ postgresTest('one that was declared dead leaves nothing any more', async () => {
   await using it = await Bench.open();
   const [a, b] = [await it.begin(), await it.begin()];
   for (const id of [a, b]) await it.one.publish(id, '{}');
-  await it.one.tell(liveEventBatch(a, 1));
-  await it.other.tell(liveEventBatch(b, 1));
+  await it.one.publishEvents(liveEventBatch(a, 1));
+  await it.other.publishEvents(liveEventBatch(b, 1));
   await it.die(a);
   await it.other.sweep();
   await it.one.publish(a, '{}');
-  const { reports } = await it.other.look();
+  const { reports } = await it.other.readReports();
   assert.deepEqual(
     reports.map(({ instance }) => instance),
     [b],
@@ -107,7 +107,7 @@ postgresTest('one that was declared dead leaves nothing any more', async () => {
 
 postgresTest('all unsettled rows are counted, whoever has them in hand', async () => {
   await using it = await Bench.open();
-  assert.deepEqual((await it.one.look()).rows, []);
+  assert.deepEqual((await it.one.readReports()).rows, []);
   const at = { accepted_at: 500, channel: 'webhook' };
   await put(
     it.client,
@@ -117,7 +117,7 @@ postgresTest('all unsettled rows are counted, whoever has them in hand', async (
   );
   await put(it.client, 'outbox', { id: 'c', channel: 'webhook', created_at: 400 });
   await put(it.client, 'outbox', { id: 'd', channel: 'messenger_a:7', created_at: 900 });
-  assert.deepEqual((await it.one.look()).rows, [
+  assert.deepEqual((await it.one.readReports()).rows, [
     { key: 'messenger_a:7', inbox: 0, outbox: 1, oldestAt: 900, oldestReplyAt: 900 },
     { key: 'webhook', inbox: 2, outbox: 1, oldestAt: 400, oldestReplyAt: 400 },
   ]);
@@ -128,7 +128,7 @@ postgresTest(
   async () => {
     await using it = await Bench.open();
     const [a, b, c] = [await it.begin(), await it.begin(), await it.begin()];
-    await it.one.tell(liveEventBatch(a, 1, '["before"]'));
+    await it.one.publishEvents(liveEventBatch(a, 1, '["before"]'));
     const begin = await it.other.newest();
     assert.deepEqual(begin, new Map([[a, 1]]));
     for (const one of [
@@ -137,9 +137,9 @@ postgresTest(
       liveEventBatch(a, 3),
       liveEventBatch(c, 1),
     ]) {
-      await it.one.tell(one);
+      await it.one.publishEvents(one);
     }
-    const heard = await it.other.hear(new Map([...begin, [b, 0]]));
+    const heard = await it.other.readBatches(new Map([...begin, [b, 0]]));
     assert.deepEqual(heard, [
       liveEventBatch(a, 2, '["a"]'),
       liveEventBatch(a, 3),
@@ -149,17 +149,17 @@ postgresTest(
       [a, 3],
       [b, 1],
     ]);
-    assert.deepEqual(await it.other.hear(after), []);
-    assert.deepEqual(await it.other.hear(new Map()), []);
+    assert.deepEqual(await it.other.readBatches(after), []);
+    assert.deepEqual(await it.other.readBatches(new Map()), []);
   },
 );
 
 postgresTest('lots that everybody has had time to hear are swept', async () => {
   await using it = await Bench.open();
   const a = await it.begin();
-  await it.one.tell(liveEventBatch(a, 1));
+  await it.one.publishEvents(liveEventBatch(a, 1));
   await it.older('frame', 31);
-  await it.one.tell(liveEventBatch(a, 2));
+  await it.one.publishEvents(liveEventBatch(a, 2));
   await it.one.sweep();
   const { rows } = await it.client.query('SELECT n FROM svc.frame');
   assert.deepEqual(rows, [{ n: 2 }]);
@@ -175,10 +175,10 @@ postgresTest('a crash of the server takes what was told, and no number of a lot'
     ['frame', 'instance_status'],
   );
   const a = await it.begin();
-  await it.one.tell(liveEventBatch(a, 8));
+  await it.one.publishEvents(liveEventBatch(a, 8));
   await it.client.query('TRUNCATE svc.frame, svc.instance_status');
-  await it.one.tell(liveEventBatch(a, 9));
-  assert.deepEqual(await it.other.hear(new Map([[a, 8]])), [liveEventBatch(a, 9)]);
+  await it.one.publishEvents(liveEventBatch(a, 9));
+  assert.deepEqual(await it.other.readBatches(new Map([[a, 8]])), [liveEventBatch(a, 9)]);
 });
 
 const pooled = { skip: noPostgres || noPgBouncer };
@@ -191,18 +191,18 @@ test('all of it works with a pooler before the server', pooled, async () => {
     await Promise.all([
       it.one.publish(a, `{"n":${n}}`),
       it.other.publish(b, '{}'),
-      it.one.tell(liveEventBatch(a, n)),
-      it.other.look(),
-      it.other.hear(new Map([[a, 0]])),
+      it.one.publishEvents(liveEventBatch(a, n)),
+      it.other.readReports(),
+      it.other.readBatches(new Map([[a, 0]])),
       it.one.sweep(),
     ]);
   }
   assert.deepEqual(
-    (await it.other.look()).reports.map(({ instance, report }) => [instance, report]),
+    (await it.other.readReports()).reports.map(({ instance, report }) => [instance, report]),
     [
       [a, '{"n":5}'],
       [b, '{}'],
     ],
   );
-  assert.equal((await it.other.hear(new Map([[a, 2]]))).length, 3);
+  assert.equal((await it.other.readBatches(new Map([[a, 2]]))).length, 3);
 });

@@ -76,7 +76,7 @@ class PostgresView implements SharedView {
     await this.#connection.ask(publish, [instance, report]);
   }
 
-  async look() {
+  async readReports() {
     const [told, kept] = await Promise.all([
       this.#connection.ask(reports),
       this.#connection.ask(rows),
@@ -87,7 +87,7 @@ class PostgresView implements SharedView {
     };
   }
 
-  async tell({ instance, n, leftOut, frames }: LiveEventBatch): Promise<void> {
+  async publishEvents({ instance, n, leftOut, frames }: LiveEventBatch): Promise<void> {
     await this.#connection.ask(tell, [instance, n, leftOut, frames]);
   }
 
@@ -96,7 +96,7 @@ class PostgresView implements SharedView {
     return new Map(found.map(({ instance, n }) => [instance as number, n as number]));
   }
 
-  async hear(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]> {
+  async readBatches(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]> {
     const known = Array.from(after, ([instance, n]) => ({ instance, n }));
     return (await this.#connection.ask(hear, [JSON.stringify(known)])) as readonly LiveEventBatch[];
   }

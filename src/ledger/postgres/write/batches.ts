@@ -16,9 +16,9 @@ import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import type { Waiter } from '../../engine/batching.ts';
 import { whenLate as lateByTimer } from './late.ts';
-import type { Composed, Asked, Rows } from './statement.ts';
+import type { Composed, Query, Rows } from './statement.ts';
 import { Waiting } from './waiting.ts';
-import { errorOf, type Behind, type Outcome, type Writer } from './writer.ts';
+import { errorOf, type TrailingStatements, type Outcome, type Writer } from './writer.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
 
@@ -44,7 +44,7 @@ export class Batches<Write, Landed> {
   readonly #wakeTimer: WakeTimer;
   #running = false;
   /** Statements taken from the trailing transaction that were not sent yet. */
-  #taken: Behind | null = null;
+  #taken: TrailingStatements | null = null;
   #hasTestRow = false;
   #state: StorageState = 'ok';
   #broken = false;
@@ -304,14 +304,14 @@ export class Batches<Write, Landed> {
 // While the disk of the server is full, a batch also writes a large row, to find room again.
 
 /** 64 KiB that compression cannot shorten. So there is more room than for one small row. */
-const insertTestRow: Asked = {
+const insertTestRow: Query = {
   text:
     "INSERT INTO svc.cursor SELECT '', 'room', string_agg(gen_random_uuid()::text, '') " +
     'FROM generate_series(1, 1820) ' +
     'ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value',
   values: [],
 };
-const deleteTestRow: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
+const deleteTestRow: Query = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
 
 /** Runs a function at the earliest of the requested times. */
 class WakeTimer {
@@ -361,7 +361,7 @@ export interface TrailingTransaction {
   /** The longest wait of its statements in milliseconds; null: there are none. */
   readonly withinMs: number | null;
   /** Takes the statements to send now. @param isEarly also those that could still wait */
-  take(isEarly?: boolean): Behind;
+  take(isEarly?: boolean): TrailingStatements;
   /** The taken statements were sent. @param answers null: nobody knows whether they committed */
   landed(answers: readonly Rows[] | null): void;
   /** Nothing is sent any more. */

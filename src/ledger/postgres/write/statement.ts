@@ -4,13 +4,13 @@
  */
 
 /** A query with its parameters. */
-export type Asked = { readonly text: string; readonly values: readonly unknown[] };
+export type Query = { readonly text: string; readonly values: readonly unknown[] };
 
 /**
  * One statement of a batch. `again` is a query for the same answer: the writer runs it when the
  * batch is committed and its own answer was lost. Absent: nobody needs the answer.
  */
-export type Statement = Asked & { readonly again?: Asked };
+export type Statement = Query & { readonly again?: Query };
 
 export type Rows = readonly Readonly<Record<string, unknown>>[];
 

@@ -1,5 +1,5 @@
 /** Writes with their waiters: the batch that was sent, and the writes that come after it. */
-import { joined, withoutRefused, type Gathered, type Waiter } from '../../engine/batching.ts';
+import { joined, withoutRefused, type Batch, type Waiter } from '../../engine/batching.ts';
 
 /** The most writes of one batch, unless one caller has more: a set is one JSON text. */
 const writesMax = 1_000;
@@ -11,7 +11,7 @@ export class Waiting<Write, Landed> {
   #writes: Write[] = [];
   #waiting: Waiter<Landed>[] = [];
   /** The batch that was sent and has no outcome yet; null: there is none. */
-  #sent: Gathered<Write, Landed> | null = null;
+  #sent: Batch<Write, Landed> | null = null;
 
   /** @param sizeOf the approximate size of a write in characters */
   constructor(sizeOf: (write: Write) => number) {
@@ -114,6 +114,6 @@ export class Waiting<Write, Landed> {
   }
 }
 
-function nothing<Write, Landed>(): Gathered<Write, Landed> {
+function nothing<Write, Landed>(): Batch<Write, Landed> {
   return { writes: [], waiting: [] };
 }

@@ -8,9 +8,9 @@
  */
 import type { Client } from 'pg';
 import { endedClean } from '../ledger/instance.ts';
-import { cut, inOneGo } from '../server/connect.ts';
+import { cut, sendTogether } from '../server/connect.ts';
 import { faultOf, firstOf } from '../server/errors.ts';
-import type { Asked, Rows, Statement } from './statement.ts';
+import type { Query, Rows, Statement } from './statement.ts';
 
 /**
  * The outcome of a batch.
@@ -59,13 +59,13 @@ const beginUnsynced = `${begin}; SET LOCAL synchronous_commit = off`;
  * The trailing transaction: it is sent together with a batch and runs after it. It may lock queues
  * in any order, because its statements never wait for a lock. So instances cannot deadlock.
  */
-export type Behind = {
-  readonly asked: readonly Asked[];
+export type TrailingStatements = {
+  readonly asked: readonly Query[];
   /** True: it takes queues, so it is fenced and synced. False: it only releases queues. */
   readonly takes: boolean;
 };
 
-const nothingTrailing: Behind = { asked: [], takes: false };
+const nothingTrailing: TrailingStatements = { asked: [], takes: false };
 
 /** Divides by zero unless the instance is alive and this is the next batch in its row. */
 const fence =
@@ -105,7 +105,7 @@ export class Writer {
   /** Sends one batch. Call it only after the outcome of the batch before. */
   async writeBatch(
     statements: readonly Statement[],
-    behind: Behind = nothingTrailing,
+    behind: TrailingStatements = nothingTrailing,
   ): Promise<Outcome> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return { kind: 'closed' };
@@ -129,7 +129,7 @@ export class Writer {
    * Sends releases without a batch. Call it only after the outcome of the batch before.
    * @returns the answers; null: nobody knows whether the releases are committed
    */
-  async release(asked: readonly Asked[]): Promise<readonly Rows[] | null> {
+  async release(asked: readonly Query[]): Promise<readonly Rows[] | null> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return null;
     this.#client = client;
@@ -206,13 +206,13 @@ export class Writer {
   /** Sends a batch and its trailing transaction in one go. */
   async #sendBoth(
     client: Client,
-    batch: readonly Asked[],
+    batch: readonly Query[],
     number: number,
-    { asked, takes }: Behind,
+    { asked, takes }: TrailingStatements,
   ): Promise<readonly [Sent, readonly Rows[] | null]> {
     if (asked.length === 0) return [await this.#send(client, batch), []];
     const own = { text: fenceTrailing, values: [this.#deps.instance, number] };
-    const both = inOneGo(client, () => [
+    const both = sendTogether(client, () => [
       this.#send(client, batch),
       this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : beginUnsynced),
     ]);
@@ -222,10 +222,10 @@ export class Writer {
   }
 
   /** Sends one transaction in one go. Never rejects. */
-  async #send(client: Client, asked: readonly Asked[], begun = begin): Promise<Sent> {
+  async #send(client: Client, asked: readonly Query[], begun = begin): Promise<Sent> {
     const late = setTimeout(() => cut(client), this.#deps.answerMs);
     const all = await Promise.allSettled(
-      inOneGo(client, () => [
+      sendTogether(client, () => [
         client.query(begun),
         ...asked.map(({ text, values }) => client.query(text, [...values])),
         client.query('COMMIT'),
@@ -278,7 +278,7 @@ type Sent =
   | { readonly kind: 'answered'; readonly answers: readonly Rows[] }
   | { readonly kind: 'failed'; readonly error: Error };
 
-function againOf({ again }: Statement): Asked {
+function againOf({ again }: Statement): Query {
   return again ?? { text: 'SELECT 1', values: [] };
 }
 

@@ -25,7 +25,7 @@ import {
 import { writeHere } from '../../../../test/fake/writer-here.ts';
 import { failure } from '../../../domain/failure.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
-import type { Whose } from '../../../domain/story.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { openSqliteReader } from '../read/reader.ts';
 import { openSqliteLedger } from '../sqlite.ts';
@@ -35,8 +35,8 @@ import { backUp } from './backup.ts';
 const former = 6;
 const all = { after: null, limit: 100 };
 const any = { channel: null, brain: null, state: null, outcome: null, since: null, until: null };
-const everybody: readonly Whose[] = [
-  ...['ann', 'bob', 'cid', 'dee'].map((name): Whose => {
+const everybody: readonly MessageOwner[] = [
+  ...['ann', 'bob', 'cid', 'dee'].map((name): MessageOwner => {
     return { kind: 'conversation', channel: hook, conversation: name as ConversationId };
   }),
   { kind: 'sender', channel: hook, sender: 'sender of ann' },
@@ -84,9 +84,9 @@ async function live(path: string): Promise<void> {
   const leftOut = later.memory.turns;
   await it.ledger.complete(later, effects(later, ['yes'], { leftOut }));
   await accept(it, said('dee', 'never answered'));
-  await it.ledger.bury(await oneIn(it), failure('fault'));
+  await it.ledger.deadLetter(await oneIn(it), failure('fault'));
   const [unwanted] = await takeOut(it);
-  await it.ledger.bury(unwanted!, failure('gone', { status: 410 }));
+  await it.ledger.deadLetter(unwanted!, failure('gone', { status: 410 }));
   await agentTurn(it);
   await accept(it, said('eve', 'elsewhere', { channel: other }));
   const target = { brain: 'main' };

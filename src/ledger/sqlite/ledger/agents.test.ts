@@ -164,7 +164,7 @@ test('a dead letter that is discarded takes its calls along', async () => {
     const claim = await oneIn(it);
     await it.ledger.calls.logCall(claim, begun(claim, 'given'));
     const why = { kind: 'fault', whose: 'us', retryable: false, detail: '' } as const;
-    await it.ledger.bury(claim, { ...why, retryAfterMs: null, status: null });
+    await it.ledger.deadLetter(claim, { ...why, retryAfterMs: null, status: null });
     const db = new DatabaseSync(path, { readOnly: true });
     assert.equal(count(db, 'tool_calls'), 1);
     assert.equal(await it.ledger.discard(claim.message.id), 'done');

@@ -1,7 +1,7 @@
 /** The dependencies of the SQLite storage. The storage owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../../lib/clock.ts';
-import type { HeldConversation } from '../../../domain/takeover.ts';
+import type { TakenOverConversation } from '../../../domain/takeover.ts';
 import type { LedgerNews } from '../../ledger.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { GroupCommit } from '../write/group-commit.ts';
@@ -23,6 +23,6 @@ export type SqliteDeps = Clock & {
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
   /** Conversations under takeover by an operator when the process before ended. */
-  readonly held: readonly HeldConversation[];
+  readonly held: readonly TakenOverConversation[];
   readonly labels: Labels;
 };

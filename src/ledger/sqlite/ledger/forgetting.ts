@@ -18,7 +18,7 @@ import type { DeadLetters } from './dead-letters.ts';
 import type { SqliteDeps } from './deps.ts';
 import type { HistoryCache } from './history-cache.ts';
 import type { Write } from '../write/statements.ts';
-import type { Whose } from '../../../domain/story.ts';
+import type { MessageOwner } from '../../../domain/story.ts';
 
 /** The most rows that one commit deletes. */
 const batchMax = 200;
@@ -232,13 +232,13 @@ type Turn = { readonly conversation: string; readonly session: number; readonly 
 
 type Search = {
   /** Messages with a `seq` below `before`, in batches. */
-  messages(whose: Whose, before: number): AsyncIterable<readonly FoundMessage[]>;
+  messages(whose: MessageOwner, before: number): AsyncIterable<readonly FoundMessage[]>;
   /** Replies in a conversation, in batches. */
-  replies(whose: Whose, before: number): AsyncIterable<readonly FoundRow[]>;
+  replies(whose: MessageOwner, before: number): AsyncIterable<readonly FoundRow[]>;
   repliesTo(messageId: string): readonly FoundRow[];
   turnsSaidBy(channel: ChannelKey, sender: string, before: number): AsyncIterable<readonly Turn[]>;
   /** Ids of approvals that belong to messages with ids below `beforeId`. */
-  approvals(whose: Whose, beforeId: string): readonly string[];
+  approvals(whose: MessageOwner, beforeId: string): readonly string[];
   /** How many notes the scope has, numbered below `before`. */
   notesOf(of: NotesOf, before: number): number;
   /** Some turns of a conversation. Parameters: channel, conversation, before, limit. */

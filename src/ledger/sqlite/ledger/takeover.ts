@@ -3,7 +3,7 @@
  * start, and writing them.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { HeldConversation } from '../../../domain/takeover.ts';
+import type { TakenOverConversation } from '../../../domain/takeover.ts';
 import { memoryAfter } from '../../engine/next-memory.ts';
 import type { StoredTakeovers } from '../../engine/storage.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
@@ -20,12 +20,12 @@ export function findHeld(
   db: DatabaseSync,
   rows: WorkingSet,
   now: number,
-): readonly HeldConversation[] {
+): readonly TakenOverConversation[] {
   const found = db
     .prepare(
       'SELECT channel, conversation, since, until_at AS untilAt FROM holds WHERE until_at > ?',
     )
-    .all(now) as unknown as readonly HeldConversation[];
+    .all(now) as unknown as readonly TakenOverConversation[];
   for (const { channel, conversation } of found) rows.byHand.take(channel, conversation);
   return found;
 }

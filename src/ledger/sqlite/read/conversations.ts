@@ -6,9 +6,9 @@ import type {
   ConversationRow,
   ConversationText,
   TurnText,
-  Whose,
+  MessageOwner,
 } from '../../../domain/story.ts';
-import type { Page, PageAsked } from '../../../domain/page.ts';
+import type { Page, PageRequest } from '../../../domain/page.ts';
 import {
   conversationOf,
   cutsMax,
@@ -57,7 +57,7 @@ const cutOf =
   'SELECT session, started_at AS firstAt, previous_at AS lastAt FROM conversations ' +
   'WHERE channel = ? AND conversation = ?';
 
-export function listConversations(db: DatabaseSync, request: PageAsked): Page<ConversationRow> {
+export function listConversations(db: DatabaseSync, request: PageRequest): Page<ConversationRow> {
   const limit = limitOf(request);
   const after = keyAfter(request, ['', '']);
   if (after === null) return emptyPage;
@@ -162,7 +162,11 @@ const turnsOfSender = `${turnColumns} NOT INDEXED WHERE ${ofSender} ORDER BY seq
 
 type TurnRecord = SpokenTurn & { readonly seq: number };
 
-export function listTurns(db: DatabaseSync, whose: Whose, request: PageAsked): Page<TurnText> {
+export function listTurns(
+  db: DatabaseSync,
+  whose: MessageOwner,
+  request: PageRequest,
+): Page<TurnText> {
   const limit = limitOf(request);
   const after = keyAfter(request, [0, -1]);
   if (after === null) return emptyPage;

@@ -4,7 +4,7 @@
  * (waiting, dead, or commands) are the second list.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { PageAsked, Page } from '../../../domain/page.ts';
+import type { PageRequest, Page } from '../../../domain/page.ts';
 import type { Excerpt, FoundText, FoundTexts, FoundRow } from '../../../domain/search.ts';
 import { emptyPage, keyAfter, limitOf, nextOf } from '../../pages.ts';
 import {
@@ -76,7 +76,7 @@ const nextConversation =
   'SELECT min(conversation) AS conversation FROM turns WHERE channel = ? AND conversation ';
 const lastAt = 'SELECT max(at) AS at FROM turns WHERE channel = ? AND conversation = ?';
 
-export function findByWords(db: DatabaseSync, words: string, request: PageAsked): FoundTexts {
+export function findByWords(db: DatabaseSync, words: string, request: PageRequest): FoundTexts {
   const terms = termsOf(words);
   const after = keyAfter(request, firstPlace);
   const { low, high, since, unindexed, waiting } = db.prepare(selectIndexState).get() as Record<
@@ -251,7 +251,11 @@ const looksMax = 5_000;
 /** How long after its id is made a reply may be stored. */
 const idLagMs = 60_000;
 
-export function findByIds(db: DatabaseSync, beginning: string, request: PageAsked): Page<FoundRow> {
+export function findByIds(
+  db: DatabaseSync,
+  beginning: string,
+  request: PageRequest,
+): Page<FoundRow> {
   const range = rangeOfIds(beginning, request);
   if (range === null) return emptyPage;
   const { from, before } = range;

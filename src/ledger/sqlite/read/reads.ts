@@ -19,7 +19,7 @@ import {
 import { findByIds, findByWords } from './found-texts.ts';
 import type { AuditRow } from '../../../domain/audit.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import { pageRowsMax, type Page, type PageAsked } from '../../../domain/page.ts';
+import { pageRowsMax, type Page, type PageRequest } from '../../../domain/page.ts';
 import {
   isOnChannel,
   type ConversationCount,
@@ -71,10 +71,10 @@ import {
   type DeadLetterReason,
   type DeadLetterText,
 } from '../../../domain/story.ts';
-import { Gathering } from '../../../telemetry/figures/rollup.ts';
+import { Rollup } from '../../../telemetry/figures/rollup.ts';
 import {
   type FigureRow,
-  type FiguresAsked,
+  type FiguresRequest,
   type KeptFigures,
 } from '../../../telemetry/figures/figures.ts';
 import type { SpendBy, SpendRow } from '../../../domain/spend.ts';
@@ -131,7 +131,7 @@ const afterKey =
 
 const firstDeadLetter: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
-export function listDeadLetters(db: DatabaseSync, request: PageAsked): Page<DeadLetter> {
+export function listDeadLetters(db: DatabaseSync, request: PageRequest): Page<DeadLetter> {
   const limit = limitOf(request);
   const after = keyAfter(request, firstDeadLetter);
   if (after === null) return emptyPage;
@@ -232,7 +232,7 @@ type AuditListRow = AuditRecord & { readonly seq: number };
 /** Before every row. */
 const firstAudit: [number] = [Number.MAX_SAFE_INTEGER];
 
-export function listAudit(db: DatabaseSync, request: PageAsked): Page<AuditRow> {
+export function listAudit(db: DatabaseSync, request: PageRequest): Page<AuditRow> {
   const limit = limitOf(request);
   const after = keyAfter(request, firstAudit);
   if (after === null) return emptyPage;
@@ -299,7 +299,7 @@ const firstDelivery: [number] = [Number.MAX_SAFE_INTEGER];
 function listDeliveries(
   db: DatabaseSync,
   filter: DeliveryFilter,
-  request: PageAsked,
+  request: PageRequest,
 ): Page<DeliveryRow> {
   const after = keyAfter(request, firstDelivery);
   if (after === null) return emptyPage;
@@ -326,9 +326,9 @@ function sourceOf({ state }: DeliveryFilter): string {
   return state === 'dead' ? deliverySources.dead : deliverySources.all;
 }
 
-export function readFigures(db: DatabaseSync, request: FiguresAsked): KeptFigures {
+export function readFigures(db: DatabaseSync, request: FiguresRequest): KeptFigures {
   const { lengthMs, from, until, own } = request;
-  const gathering = new Gathering(request);
+  const gathering = new Rollup(request);
   const rows = db.prepare(
     'SELECT at, body FROM figures WHERE length_ms = ? AND at >= ? AND at < ? ORDER BY at, run',
   );
@@ -453,7 +453,7 @@ export const toolUseColumns =
   'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
   'arguments, told';
 
-function listToolUses(db: DatabaseSync, request: PageAsked): Page<ToolUseRow> {
+function listToolUses(db: DatabaseSync, request: PageRequest): Page<ToolUseRow> {
   const limit = limitOf(request);
   const after = keyAfter(request, [Number.MAX_SAFE_INTEGER]);
   if (after === null) return emptyPage;
@@ -491,7 +491,7 @@ const firstApproval: [string] = ['~'];
 export function listApprovals(
   db: DatabaseSync,
   state: ApprovalState | null,
-  request: PageAsked,
+  request: PageRequest,
 ): Page<ApprovalRow> {
   const limit = limitOf(request);
   const after = keyAfter(request, firstApproval);
@@ -568,7 +568,7 @@ const firstMessage: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE
 export function listMessages(
   db: DatabaseSync,
   filter: MessageFilter,
-  request: PageAsked,
+  request: PageRequest,
 ): Page<MessageRow> {
   const after = keyAfter(request, firstMessage);
   if (after === null) return emptyPage;

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { systemClock } from '../../../lib/clock.ts';
 import { ids } from '../../../../test/contract/ledger/kit.ts';
-import type { Page, PageAsked } from '../../../domain/page.ts';
+import type { Page, PageRequest } from '../../../domain/page.ts';
 import { anyMessage } from '../../../domain/records.ts';
 import { figureRowsMax } from '../../../telemetry/figures/figures.ts';
 import { applicationId, migrate, migrationFiles } from '../files/migrations.ts';
@@ -201,7 +201,7 @@ const idAt = (number: number): string => String(number).padStart(22, '0');
 
 async function everyPage(
   limit: number,
-  read: (page: PageAsked) => Promise<Page<{ readonly id: string }>>,
+  read: (page: PageRequest) => Promise<Page<{ readonly id: string }>>,
 ): Promise<{ readonly ids: readonly string[]; readonly pages: number }> {
   const seen: string[] = [];
   let after: string | null = null;

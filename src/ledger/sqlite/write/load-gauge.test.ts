@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeoverClock } from '../../../../test/support/hand-clock.ts';
+import { handClock } from '../../../../test/support/hand-clock.ts';
 import { LoadGauge } from './writer.ts';
 
 test('a rush is more than five writes a millisecond since the last question', () => {
-  const clock = takeoverClock();
+  const clock = handClock();
   const loadGauge = new LoadGauge(clock.steady);
   clock.pass(100);
   loadGauge.wrote(500);

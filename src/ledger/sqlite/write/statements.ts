@@ -7,7 +7,7 @@ import type { Charged, SpendLimit, Tokens } from '../../../domain/spend.ts';
 import { daysOf } from '../../engine/spending.ts';
 import type { Reserving } from '../../ledger.ts';
 import type { Upgrade } from '../files/migrations.ts';
-import { withoutRefused, type Gathered, type Waiter } from '../../engine/batching.ts';
+import { withoutRefused, type Batch, type Waiter } from '../../engine/batching.ts';
 
 /**
  * The writer's findings for a group, by place in the group: the earlier message with the same key,
@@ -20,7 +20,7 @@ export type CommitResult = {
 export type Written = (result: CommitResult | null) => void;
 
 export type WaitingCaller = Waiter<CommitResult>;
-export type WriteBatch = Gathered<AnyWrite, CommitResult>;
+export type WriteBatch = Batch<AnyWrite, CommitResult>;
 
 /** The batch without the writes of refused callers, and without the last test write. */
 export const withoutTestWrites = (batch: WriteBatch) => withoutRefused(batch, isTestWrite);
