@@ -1,5 +1,5 @@
 /** Measures the agent loop alone: an instant model in the same process, and the tool `echo`. */
-import { FakeBudgetGuard } from '../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../test/fake/budget-guard.ts';
 import { later, steadyNow, systemClock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brains/agent/agent.ts';
 import { DryRunContext } from '../src/brains/dry-run-context.ts';

@@ -1,5 +1,5 @@
 /** An agent's loop against a mock server by others, on both wires. */
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';

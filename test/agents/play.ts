@@ -1,5 +1,5 @@
 /** Plays one agent's turns with answers from the test. */
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createAgent } from '../../src/brains/agent/agent.ts';
 import type { AgentOptions } from '../../src/brains/agent/agent.ts';

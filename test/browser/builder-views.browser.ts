@@ -2,14 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import {
-  answerConfig,
-  contextWith,
-  enter,
-  openSignIn,
-  signIn,
-  unfold,
-} from './builder-desk.ts';
+import { answerConfig, contextWith, enter, openSignIn, signIn, unfold } from './builder-desk.ts';
 import { browserTest, type View } from './browser.ts';
 
 const golden = join(import.meta.dirname, '../golden');

@@ -14,7 +14,12 @@ import { Runtime } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { memoryBackend, openSound, sqliteBackend, type Backend } from '../contract/ledger/forms.ts';
+import {
+  memoryBackend,
+  openSound,
+  sqliteBackend,
+  type Backend,
+} from '../contract/ledger/backends.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { percentile } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';

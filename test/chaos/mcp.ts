@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import type { Ran } from '../../src/brains/tools/tool.ts';
-import { memoryBackend, openSound } from '../contract/ledger/forms.ts';
+import { memoryBackend, openSound } from '../contract/ledger/backends.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { isAlive } from '../fake/mcp/alive.ts';
 import { startHttpMcp, type HttpMode } from '../fake/mcp/http-server.ts';

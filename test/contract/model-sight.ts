@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import type { Picture } from '../../src/domain/attachment.ts';
 import type { HistoryLine } from '../../src/domain/conversation.ts';
 import type { FakeModel, Script } from '../fake/model-server.ts';
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import { Bench, neverStopped, requestOf, type ModelKind } from './model.ts';
 
 /** Like `ModelKind`; the fake's provider reports whether its models see, or nothing. */

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelRequest } from '../../src/brains/models/model.ts';
 import { Stopper } from '../../src/lib/stop.ts';
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import { Bench, failedKind, neverStopped, requestOf, type ModelKind } from './model.ts';
 
 const tool = { name: 'echo', description: 'says it', parameters: { type: 'object' } };

@@ -1,5 +1,5 @@
 /** The contract of every kind of model, on any wire: run over each kind against a fake. */
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelConfig } from '../../src/config/config.ts';

@@ -1,5 +1,5 @@
 /** The time of day is set back by an hour while work waits: none of it waits longer. */
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Brain } from '../../src/brains/brain.ts';

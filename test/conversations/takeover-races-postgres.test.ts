@@ -1,6 +1,6 @@
 /** Takeovers and releases race with a conversation's turns, as on the other backends. */
-import { raceByHand } from '../contract/ledger/by-hand.ts';
-import { openSound, postgresBackend } from '../contract/ledger/forms.ts';
+import { raceByHand } from '../contract/ledger/takeovers.ts';
+import { openSound, postgresBackend } from '../contract/ledger/backends.ts';
 import { postgresTest } from '../fake/postgres.ts';
 import { runs } from '../support/runs.ts';
 

@@ -1,7 +1,7 @@
 /** Takeovers and releases race with a conversation's turns: a thousand times by night. */
 import { test } from 'node:test';
-import { raceByHand } from '../contract/ledger/by-hand.ts';
-import { memoryBackend, openSound, sqliteBackend } from '../contract/ledger/forms.ts';
+import { raceByHand } from '../contract/ledger/takeovers.ts';
+import { memoryBackend, openSound, sqliteBackend } from '../contract/ledger/backends.ts';
 import { runs } from '../support/runs.ts';
 
 for (const [name, backend] of [

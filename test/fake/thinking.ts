@@ -1,5 +1,5 @@
 /** One turn of a brain over scripted models. */
-import { FakeBudgetGuard } from './purse.ts';
+import { FakeBudgetGuard } from './budget-guard.ts';
 import type { TestContext } from 'node:test';
 import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import type { Turn } from '../../src/brains/brain.ts';

@@ -11,7 +11,7 @@ import { QueueLedger } from '../../src/ledger/engine/engine.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
-import { clockAtHand, openSound, type Backend } from '../contract/ledger/forms.ts';
+import { clockAtHand, openSound, type Backend } from '../contract/ledger/backends.ts';
 import type { MergeClock } from '../../src/ledger/engine/order/merging.ts';
 import {
   accepted,

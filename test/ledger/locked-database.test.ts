@@ -182,8 +182,8 @@ test('the service answers 503 and is unhealthy meanwhile, and then goes on by it
   await using program = await serveHere(file, port);
   const ask = (text: string) => post(program.url, { sender_id: 'ada', conversation_id: 'a', text });
   const health = async (): Promise<string> => {
-    const answer = await fetch(`http://127.0.0.1:${adminPort}/healthz`);
-    return `${answer.status} ${await answer.text()}`;
+    const response = await fetch(`http://127.0.0.1:${adminPort}/healthz`);
+    return `${response.status} ${await response.text()}`;
   };
   assert.equal((await ask('first')).status, 200);
   await receiver.waitFor(1);

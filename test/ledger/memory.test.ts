@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
-import { memoryBackend, openSound } from '../contract/ledger/forms.ts';
+import { memoryBackend, openSound } from '../contract/ledger/backends.ts';
 import { ids, said } from '../contract/ledger/kit.ts';
 
 testLedgerContract('memory', memoryBackend, openSound(memoryBackend));

@@ -14,7 +14,7 @@ import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import { probeServer } from '../../src/ledger/postgres/server/inspection.ts';
 import { openSqliteReader } from '../../src/ledger/sqlite/read/reader.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
-import { openSound, postgresBehind } from '../contract/ledger/forms.ts';
+import { openSound, postgresBehind } from '../contract/ledger/backends.ts';
 import {
   accept,
   answer,

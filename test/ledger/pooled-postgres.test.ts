@@ -5,7 +5,7 @@
  */
 import { after } from 'node:test';
 import { testLedgerContract } from '../contract/ledger.ts';
-import { openSound, postgresBehind } from '../contract/ledger/forms.ts';
+import { openSound, postgresBehind } from '../contract/ledger/backends.ts';
 import type { LedgerCase } from '../contract/ledger/kit.ts';
 import { noPostgres, testServer } from '../fake/postgres.ts';
 import { noPgBouncer, startPgBouncer, type PgBouncer } from '../fake/postgres/pgbouncer.ts';

@@ -1,4 +1,4 @@
 import { testLedgerContract } from '../contract/ledger.ts';
-import { openSound, sqliteBackend } from '../contract/ledger/forms.ts';
+import { openSound, sqliteBackend } from '../contract/ledger/backends.ts';
 
 testLedgerContract('SQLite', sqliteBackend, openSound(sqliteBackend));

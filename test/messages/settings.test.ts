@@ -1,5 +1,5 @@
 /** The optional keys of a file have their effect, seen from outside. */
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';

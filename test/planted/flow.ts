@@ -35,14 +35,14 @@ export const flow: readonly Fault[] = [
     file: 'src/pipeline/pipeline.ts',
     find: 'if (!(await deps.ledger.delivered(claim))) return;',
     replace: 'await deps.ledger.release(claim);',
-    seenBy: ['test/messages/host.test.ts'],
+    seenBy: ['test/messages/runtime.test.ts'],
   },
   {
     name: 'A turn that is given up for a new configuration is answered with an apology.',
     file: 'src/pipeline/pipeline.ts',
     find: 'if (stop.stopped) return deps.ledger.release(claim);',
     replace: '',
-    seenBy: ['test/messages/host.test.ts'],
+    seenBy: ['test/messages/runtime.test.ts'],
   },
   {
     name: 'The session is not cut: after /new the model still sees what was said before.',

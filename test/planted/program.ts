@@ -130,14 +130,14 @@ export const service: readonly Fault[] = [
     file: 'src/app/runtime.ts',
     find: 'await this.#untilIdle(withinMs, abandon);',
     replace: '',
-    seenBy: ['test/messages/host.test.ts'],
+    seenBy: ['test/messages/runtime.test.ts'],
   },
   {
     name: 'A service that stops takes messages in.',
     file: 'src/app/runtime.ts',
     find: '    ledger.closeIntake();\n',
     replace: '',
-    seenBy: ['test/messages/host.test.ts'],
+    seenBy: ['test/messages/runtime.test.ts'],
   },
   {
     name: 'A bug in one turn leaves its message claimed for ever.',

@@ -1,5 +1,5 @@
 /** Runs a case with real model servers over sockets, and records the result. */
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import { fromNow } from '../support/hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { DryRunContext } from '../../src/brains/dry-run-context.ts';

@@ -1,5 +1,5 @@
 /** Limits, deadlines and stops that end, shorten or redirect an agent's turn. */
-import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow, mockedClock } from '../../../test/support/hand-clock.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Bench, neverStopped, requestOf } from '../../../test/contract/model.ts';
 import { startFakeOllama } from '../../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../../test/fake/openai.ts';
-import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/budget-guard.ts';
 import type { Step } from '../../../test/fake/model-server.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Unpaid } from '../../domain/spend.ts';

@@ -1,4 +1,4 @@
-import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../../test/support/hand-clock.ts';

@@ -1,4 +1,4 @@
-import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

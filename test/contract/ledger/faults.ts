@@ -7,7 +7,7 @@ import type { Box } from '../../../src/domain/event.ts';
 import type { ChannelKey } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import type { Claim, Ledger } from '../../../src/ledger/ledger.ts';
-import type { Plant } from './forms.ts';
+import type { Plant } from './backends.ts';
 
 export const faults: Readonly<Record<string, Plant>> = {
   'wrong order': (ledger) =>

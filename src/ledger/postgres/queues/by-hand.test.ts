@@ -1,6 +1,6 @@
 /** Conversations that one instance takes over, answers and gives back, while another works them. */
 import assert from 'node:assert/strict';
-import { byHand } from '../../../../test/contract/ledger/by-hand.ts';
+import { byHand } from '../../../../test/contract/ledger/takeovers.ts';
 import {
   accept,
   answer,

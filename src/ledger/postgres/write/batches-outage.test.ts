@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { Lateness, Marks } from '../../../../test/fake/postgres/marks.ts';
-import { never, newsOf, Told, write } from '../../../../test/fake/postgres/flight-callers.ts';
+import { never, newsOf, Told, write } from '../../../../test/fake/postgres/batch-callers.ts';
 import { until, within } from '../../../../test/support/waiting.ts';
 
 postgresTest('while the server is away those are refused who can be, all others wait', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { Marks, type Mark } from '../../../../test/fake/postgres/marks.ts';
-import { never, newsOf, Told, write } from '../../../../test/fake/postgres/flight-callers.ts';
+import { never, newsOf, Told, write } from '../../../../test/fake/postgres/batch-callers.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { turns } from '../../../../test/contract/ledger/kit.ts';
 import { runs } from '../../../../test/support/runs.ts';

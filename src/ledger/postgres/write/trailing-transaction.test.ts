@@ -1,7 +1,7 @@
 /** The trailing transaction of a batch, and its answers. */
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
-import { never, write } from '../../../../test/fake/postgres/flight-callers.ts';
+import { never, write } from '../../../../test/fake/postgres/batch-callers.ts';
 import { Marks, markStatement, type Mark } from '../../../../test/fake/postgres/marks.ts';
 import type { TrailingTransaction } from './batches.ts';
 import type { Rows } from './statement.ts';

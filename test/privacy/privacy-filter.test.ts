@@ -1,5 +1,5 @@
 /** The two locks of a private brain, together and each alone: no connection to a cloud at all. */
-import { FakeBudgetGuard } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../support/hand-clock.ts';

@@ -3,7 +3,7 @@ import { failure } from '../../../src/domain/failure.ts';
 import type { Gather, Inbound, Media } from '../../../src/domain/message.ts';
 import type { ConversationKey, MessageOwner } from '../../../src/domain/story.ts';
 import type { InClaim } from '../../../src/ledger/ledger.ts';
-import { byHand } from './by-hand.ts';
+import { byHand } from './takeovers.ts';
 import {
   accept,
   answer,
