@@ -13,12 +13,12 @@ const program = `
   import { systemClock, later } from './clock.ts';
   import { createDeadlines } from './deadlines.ts';
   import { createHttpClient } from './http-client.ts';
-  import { openFilesMax, watchedForFiles } from './listener.ts';
+  import { openFilesMax, reportFileShortage } from './listener.ts';
   const client = createHttpClient(createDeadlines(systemClock.steady), {
     connectMs: ${patienceMs},
   });
   let told = 0;
-  const http = watchedForFiles(client, () => told++);
+  const http = reportFileShortage(client, () => told++);
   const request = {
     method: 'GET', url: new URL('http://127.0.0.1:1/'), headers: {}, body: null,
     deadlineAt: later(systemClock.steady(), ${patienceMs}), bodyBytesMax: 1,

@@ -125,7 +125,7 @@ test('a bug, or a poisoned message, makes it no less private', async () => {
     const ledger = {
       durability: { durable: true },
       previews: { of: () => null },
-      bury: (_claim: InClaim, _why: object, effects: Effects) => {
+      deadLetter: (_claim: InClaim, _why: object, effects: Effects) => {
         buried.push(effects);
         return Promise.resolve(true);
       },

@@ -21,13 +21,13 @@ export class FakeView {
   readonly view: SharedView = {
     publish: (instance, report) =>
       this.#pass('publish', () => void this.reports.set(instance, { report, at: this.clockMs })),
-    readReports: () => this.#pass('look', () => this.#look()),
+    readReports: () => this.#pass('readReports', () => this.#look()),
     publishEvents: (liveEventBatch) =>
-      this.#pass('tell', () => void this.lots.push(liveEventBatch)),
+      this.#pass('publishEvents', () => void this.lots.push(liveEventBatch)),
     newest: () =>
       this.#pass('newest', () => new Map(this.lots.map(({ instance, n }) => [instance, n]))),
     readBatches: (after) =>
-      this.#pass('hear', () =>
+      this.#pass('readBatches', () =>
         this.lots.filter(({ instance, n }) => n > (after.get(instance) ?? Infinity)),
       ),
     sweep: () => this.#pass('sweep', () => void this.sweeps++),

@@ -46,7 +46,7 @@ async function answered(asked: Sensitivity, more: Partial<TakeoverMessage> = {},
     approvals: new ApprovalWork({ steady }),
     fileBytes: new ByteSemaphore(0),
     spokenBytes: new ByteSemaphore(0),
-    ledger: { byHand: noting } as unknown as Ledger,
+    ledger: { takeovers: noting } as unknown as Ledger,
   };
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;
   const channel = {
