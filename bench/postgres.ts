@@ -7,8 +7,7 @@
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createIdSource } from '../src/domain/ids.ts';
-import type { ChannelKey, ConversationId } from '../src/domain/ids.ts';
+import { createIdSource, type ChannelKey, type ConversationId } from '../src/domain/ids.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { openPostgresStore } from '../src/ledger/postgres/postgres.ts';
 import { connect } from '../src/ledger/postgres/server/connect.ts';

@@ -21,8 +21,15 @@ import {
 import { afterFinding, afterKeep, hear, namesToLookFor } from './findings.ts';
 import { back, go, over, stay } from './moves.ts';
 import type { Frontend } from './setup.ts';
-import type { ChannelChoice, Draft, Effect, ModelChoice, SetupEvent } from './state.ts';
-import type { SetupState, Step } from './state.ts';
+import type {
+  ChannelChoice,
+  Draft,
+  Effect,
+  ModelChoice,
+  SetupEvent,
+  SetupState,
+  Step,
+} from './state.ts';
 
 /** The first state: svc looks for an existing file. */
 export function begin(frontend: Frontend = 'terminal'): SetupState {

@@ -3,8 +3,7 @@
  * https://nodejs.org/docs/latest-v26.x/api/single-executable-applications.html
  * The builds for Windows and macOS cannot run here.
  */
-import { chmodSync, copyFileSync, globSync, readFileSync, rmSync } from 'node:fs';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { newFolder } from './files.ts';

@@ -5,8 +5,14 @@
  * https://jedisct1.github.io/minisign/
  */
 import { createHash } from 'node:crypto';
-import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync } from 'node:fs';
-import { writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  lstatSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isOnPath } from '../../src/lib/executable.ts';

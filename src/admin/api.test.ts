@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answered, ids, pathOf, providerSaid, said, unsent } from '../../test/fake/admin-ledger.ts';
-import { adminToken, live, makeWorld, openAdmin, revision } from '../../test/fake/admin-world.ts';
-import { withToken } from '../../test/fake/admin-world.ts';
-import type { Reply } from '../../test/fake/admin-world.ts';
-import { assertDescribed, doneOf, operationsOf, requestOf } from '../../test/admin/open-api.ts';
-import type { OpenApi } from '../../test/admin/open-api.ts';
+import {
+  adminToken,
+  live,
+  makeWorld,
+  openAdmin,
+  revision,
+  withToken,
+  type Reply,
+} from '../../test/fake/admin-world.ts';
+import {
+  assertDescribed,
+  doneOf,
+  operationsOf,
+  requestOf,
+  type OpenApi,
+} from '../../test/admin/open-api.ts';
 import { anyMessage } from '../domain/records.ts';
 import { ReadFailed } from '../ledger/ledger.ts';
 

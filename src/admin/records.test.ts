@@ -3,8 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ids } from '../../test/fake/admin-ledger.ts';
-import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
-import type { Reply, World } from '../../test/fake/admin-world.ts';
+import {
+  adminToken,
+  makeWorld,
+  openAdmin,
+  withToken,
+  type Reply,
+  type World,
+} from '../../test/fake/admin-world.ts';
 import { anyMessage } from '../domain/records.ts';
 
 const head = ['Host: localhost'];

@@ -3,8 +3,14 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { ids } from '../../test/fake/admin-ledger.ts';
-import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
-import type { Reply, World } from '../../test/fake/admin-world.ts';
+import {
+  adminToken,
+  makeWorld,
+  openAdmin,
+  withToken,
+  type Reply,
+  type World,
+} from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf, type OpenApi } from '../../test/admin/open-api.ts';
 import { until } from '../../test/support/waiting.ts';
 import type { SecretChange } from './secret-control.ts';

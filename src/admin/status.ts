@@ -18,10 +18,9 @@ import {
   shownOf,
   windowOf,
 } from './call-status.ts';
-import { mergedCalls } from './instances/merging.ts';
+import { mergedCalls, deliveriesOf } from './instances/merging.ts';
 import type { Took } from './instances/report.ts';
 import { channelsOf, instancesOf, wholeOf, type Whole } from './instances/whole.ts';
-import { deliveriesOf } from './instances/merging.ts';
 import * as merging from './instances/merging.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
 import { emptyWindow, type HealthLevel } from '../domain/health.ts';

@@ -1,8 +1,12 @@
 /** A trial over the API, as events while it is under way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertDescribed, operationsOf, requestOf } from '../../test/admin/open-api.ts';
-import type { OpenApi } from '../../test/admin/open-api.ts';
+import {
+  assertDescribed,
+  operationsOf,
+  requestOf,
+  type OpenApi,
+} from '../../test/admin/open-api.ts';
 import { fakeTrials } from '../../test/fake/admin-trials.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
 import type { ConfigTrials } from './config-trials.ts';

@@ -9,8 +9,12 @@ import { rankModels } from '../config/rules.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure, type Failure } from '../domain/failure.ts';
-import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
-import type { ModelName } from '../domain/ids.ts';
+import {
+  createIdSource,
+  type ChannelKey,
+  type ConversationId,
+  type ModelName,
+} from '../domain/ids.ts';
 import type { Note } from '../domain/note.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';

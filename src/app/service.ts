@@ -9,8 +9,12 @@ import { createResponder, type ResponderOptions } from '../brains/responder.ts';
 import type { Brain, Turn } from '../brains/brain.ts';
 import type { SkillsOfBrains } from '../brains/skills.ts';
 import type { Channel, Messenger } from '../channels/channel.ts';
-import { isMessenger } from '../channels/registry.ts';
-import type { ChannelType, ConfigOf, MessengerType } from '../channels/registry.ts';
+import {
+  isMessenger,
+  type ChannelType,
+  type ConfigOf,
+  type MessengerType,
+} from '../channels/registry.ts';
 import { createTelegramChannel } from '../channels/telegram/telegram.ts';
 import { createDiscordChannel } from '../channels/discord/discord.ts';
 import { createWebhookChannel, type BearerChecks } from '../channels/webhook/webhook.ts';

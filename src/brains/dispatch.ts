@@ -4,8 +4,7 @@ import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline } from '../lib/deadlines.ts';
 import type { Policy, Verdict } from './policies/policy.ts';
 import type { TurnContext } from './brain.ts';
-import { ModelCall } from './model-call.ts';
-import type { ModelCallDeps, Candidate, RequestFor } from './model-call.ts';
+import { ModelCall, type ModelCallDeps, type Candidate, type RequestFor } from './model-call.ts';
 
 /**
  * When an answer has come, the better-ranked models have this much more time. If the person sees

@@ -4,8 +4,7 @@
  */
 import type { ListenAddress } from '../config/address.ts';
 import { dayMs } from '../lib/durations.ts';
-import type { ChannelKey } from '../domain/ids.ts';
-import { channelKeyOf, channelTypeOf } from '../domain/ids.ts';
+import { channelKeyOf, channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import { discord } from './discord/kind.ts';
 import type { ChannelKind } from './kind.ts';
 import { telegram } from './telegram/kind.ts';

@@ -1,7 +1,6 @@
 /** `svc config schema`: prints the JSON Schema of the configuration file. */
 import { jsonSchema } from '../config/json-schema.ts';
-import { exitCode } from './cli.ts';
-import type { Command } from './cli.ts';
+import { exitCode, type Command } from './cli.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 
 export const configSchema: Command = {

@@ -12,11 +12,9 @@ import type { AgentConfig, Config } from './config.ts';
 import { locate } from './locate.ts';
 import { checkPins } from './mcp-pins.ts';
 import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
-import { byPlace, ProblemList, problemWithoutPlace } from './problems.ts';
-import type { ProblemCode } from './problems.ts';
+import { byPlace, ProblemList, problemWithoutPlace, type ProblemCode } from './problems.ts';
 import type { StoragePlace } from './storage-place.ts';
-import { validateText } from './validate.ts';
-import type { Validation } from './validate.ts';
+import { validateText, type Validation } from './validate.ts';
 
 export type Inspection = {
   /** Absolute. */

@@ -4,16 +4,21 @@
  * undefined, so that the next checks can still use all other values.
  */
 import { isObject } from '../lib/json.ts';
-import type { ChoiceField, Condition, DecimalField, Field } from './field.ts';
-import type { IntegerField, MapField, ObjectField } from './field.ts';
+import type {
+  ChoiceField,
+  Condition,
+  DecimalField,
+  Field,
+  IntegerField,
+  MapField,
+  ObjectField,
+} from './field.ts';
 import { formatFault } from './formats.ts';
-import { memberPath } from './locate.ts';
-import type { Json, JsonObject } from './locate.ts';
+import { memberPath, type Json, type JsonObject } from './locate.ts';
 import { nearest } from './nearest.ts';
 import { quote } from './quote.ts';
 import type { ProblemList } from './problems.ts';
-import { schema } from './schema.ts';
-import type { DraftDocument } from './schema.ts';
+import { schema, type DraftDocument } from './schema.ts';
 
 /** @returns undefined when the document is not an object */
 export function checkShape(value: Json, problems: ProblemList): DraftDocument | undefined {

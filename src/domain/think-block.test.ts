@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertOnePass } from '../../test/support/one-pass.ts';
 import { thinkingMarks } from './model-habits.ts';
-import { mayHoldThinking, withoutGrowingMark } from './think-block.ts';
-import { withoutThinkBlock, withoutThinking } from './think-block.ts';
+import {
+  mayHoldThinking,
+  withoutGrowingMark,
+  withoutThinkBlock,
+  withoutThinking,
+} from './think-block.ts';
 
 test('the thinking before an answer goes, and nothing else', () => {
   const cases: readonly (readonly [string, string])[] = [

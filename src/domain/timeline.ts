@@ -14,8 +14,11 @@ import {
   describeSession,
   describePrivacyFilter,
   describeSight,
+  describeReuse,
+  describeSpentIn,
+  type Trace,
+  type TraceStep,
 } from './trace.ts';
-import { describeReuse, describeSpentIn, type Trace, type TraceStep } from './trace.ts';
 import { describeRead } from './attachment.ts';
 
 /** The kind of a row. `unexplained`: no step says where the time went. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { createServer as createNetServer, type AddressInfo, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -13,8 +12,7 @@ import { ownHost } from '../../test/fake/own-host.ts';
 import { startWeb } from '../../test/fake/web.ts';
 import { handClock } from '../../test/support/hand-clock.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
-import { createHttpClient } from './http-client.ts';
-import type { HttpRequest } from './http-client.ts';
+import { createHttpClient, type HttpRequest } from './http-client.ts';
 import { Stopper } from './stop.ts';
 
 /** A server with the given behaviour, and a client for it; time stands still. */

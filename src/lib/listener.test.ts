@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { request, type RequestListener, type ServerResponse } from 'node:http';
 import { once as event } from 'node:events';
-import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -11,8 +10,13 @@ import { handClock, type HandClock } from '../../test/support/hand-clock.ts';
 import { freePort } from '../../test/support/program.ts';
 import { patienceMs, within } from '../../test/support/waiting.ts';
 import { unansweredMax } from './connection.ts';
-import { createListeners, listenLimits } from './listener.ts';
-import type { ListenerHandle, ListenFault, ListenLimits } from './listener.ts';
+import {
+  createListeners,
+  listenLimits,
+  type ListenerHandle,
+  type ListenFault,
+  type ListenLimits,
+} from './listener.ts';
 
 const local = { host: '127.0.0.1', port: 0 };
 const say =

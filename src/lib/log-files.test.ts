@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempDisposableSync, readFileSync, readdirSync, statSync } from 'node:fs';
-import { rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempDisposableSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';

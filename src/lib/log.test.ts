@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { PassThrough, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { within } from '../../test/support/waiting.ts';
-import { createLog } from './log.ts';
-import type { Log, LogOptions } from './log.ts';
+import { createLog, type Log, type LogOptions } from './log.ts';
 
 const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 

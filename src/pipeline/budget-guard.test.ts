@@ -9,8 +9,9 @@ import type {
   Reserved,
   SpendLimit,
   Tokens,
+  Unpaid,
+  Used,
 } from '../domain/spend.ts';
-import type { Unpaid, Used } from '../domain/spend.ts';
 import type { Reserving, SpendBook } from '../ledger/ledger.ts';
 import { createBudgetGuard } from './budget-guard.ts';
 

@@ -1,8 +1,7 @@
 /** Which commands exist, how they are listed, and what asking again does. */
-import { noStarts } from '../domain/conversation.ts';
+import { noStarts, type TurnRow } from '../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { Memory } from '../ledger/ledger.ts';
 import { commandsListed, noticesOf } from './offered-commands.ts';

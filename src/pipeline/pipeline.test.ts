@@ -6,8 +6,12 @@ import { noteEvents } from '../../test/fake/webhook.ts';
 import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
 import { failure } from '../domain/failure.ts';
-import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
-import type { ModelName } from '../domain/ids.ts';
+import {
+  createIdSource,
+  type ChannelKey,
+  type ConversationId,
+  type ModelName,
+} from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { MessageOwner } from '../domain/story.ts';

@@ -5,8 +5,12 @@
 import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
 import type { Events } from '../domain/event.ts';
-import { windowOf, type QuotedBlock, type SessionMove } from '../domain/conversation.ts';
-import type { TurnRow } from '../domain/conversation.ts';
+import {
+  windowOf,
+  type QuotedBlock,
+  type SessionMove,
+  type TurnRow,
+} from '../domain/conversation.ts';
 import { keptText } from '../domain/kept-text.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type {

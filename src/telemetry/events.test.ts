@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { handClock } from '../../test/support/hand-clock.ts';
-import { createEvents } from './events.ts';
-import type { EventHub } from './events.ts';
+import { createEvents, type EventHub } from './events.ts';
 import { failure } from '../domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../domain/ids.ts';
-import { createLog } from '../lib/log.ts';
-import type { LogLevel } from '../lib/log.ts';
+import { createLog, type LogLevel } from '../lib/log.ts';
 
 const channel = 'webhook' as ChannelKey;
 const id = '0123456789abcdefghjkmn' as MessageId;

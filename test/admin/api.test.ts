@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { assertDescribed, operationsOf } from './open-api.ts';
-import type { OpenApi } from './open-api.ts';
+import { assertDescribed, operationsOf, type OpenApi } from './open-api.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
 

@@ -2,8 +2,20 @@
  * Random requests for one operation of the API, made only from its description and from the
  * service's earlier answers.
  */
-import { array, boolean, constant, constantFrom, double, integer, jsonValue } from 'fast-check';
-import { oneof, record, string, tuple, type Arbitrary } from 'fast-check';
+import {
+  array,
+  boolean,
+  constant,
+  constantFrom,
+  double,
+  integer,
+  jsonValue,
+  oneof,
+  record,
+  string,
+  tuple,
+  type Arbitrary,
+} from 'fast-check';
 import type { OpenApi, Operation, Parameter, Schema } from './open-api.ts';
 
 export type Bearer = 'right' | 'wrong' | 'twice' | 'none';

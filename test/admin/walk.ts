@@ -6,10 +6,22 @@ import assert from 'node:assert/strict';
 import type { Principal } from '../../src/admin/http/auth.ts';
 import type { Route } from '../../src/admin/routes/route.ts';
 import { answered, ids, pathOf, said } from '../fake/admin-ledger.ts';
-import { adminToken, live, makeWorld, openAdmin, revision } from '../fake/admin-world.ts';
-import { withToken, type Reply } from '../fake/admin-world.ts';
-import { assertDescribed, operationsOf, requestOf } from './open-api.ts';
-import type { OpenApi, Operation } from './open-api.ts';
+import {
+  adminToken,
+  live,
+  makeWorld,
+  openAdmin,
+  revision,
+  withToken,
+  type Reply,
+} from '../fake/admin-world.ts';
+import {
+  assertDescribed,
+  operationsOf,
+  requestOf,
+  type OpenApi,
+  type Operation,
+} from './open-api.ts';
 
 export const own = 'Host: localhost';
 export const right = `Authorization: Bearer ${adminToken}`;

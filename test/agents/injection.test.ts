@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { asks, inTurn, refusesTools, stage, wires } from './stage.ts';
-import type { Scene, Wire } from './stage.ts';
+import { asks, inTurn, refusesTools, stage, wires, type Scene, type Wire } from './stage.ts';
 import type { Step } from '../fake/model-server.ts';
 
 const agent = {

@@ -1,8 +1,7 @@
 /** Plays one agent's turns with answers from the test. */
 import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
-import { createAgent } from '../../src/brains/agent/agent.ts';
-import type { AgentOptions } from '../../src/brains/agent/agent.ts';
+import { createAgent, type AgentOptions } from '../../src/brains/agent/agent.ts';
 import type { Brain, TurnContext, DecidedCall, Turn } from '../../src/brains/brain.ts';
 import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import type { ChannelType, GrantConfig } from '../../src/config/config.ts';

@@ -2,11 +2,16 @@
 import type { FakeModel, ModelCall, Script, Step } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
-import { startReceiver } from '../fake/receiver.ts';
-import type { Receiver } from '../fake/receiver.ts';
+import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
-import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
-import type { serve } from '../support/program.ts';
+import {
+  freePort,
+  post,
+  scratch,
+  webhookConfig,
+  writeConfig,
+  type serve,
+} from '../support/program.ts';
 
 type Line = {
   readonly role: string;

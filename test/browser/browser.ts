@@ -12,13 +12,13 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { chromium } from 'playwright-core';
-import type {
-  Browser,
-  BrowserContext,
-  BrowserContextOptions,
-  Locator,
-  Page,
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
 } from 'playwright-core';
 import { canRun } from '../../src/lib/executable.ts';
 import { patienceMs, until } from '../support/waiting.ts';

@@ -10,8 +10,15 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Answer } from '../fake/receiver.ts';
 import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
-import type { Program } from '../support/program.ts';
+import {
+  freePort,
+  post,
+  scratch,
+  serve,
+  webhookConfig,
+  writeConfig,
+  type Program,
+} from '../support/program.ts';
 import type { Site } from './browser.ts';
 
 /**

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
-import { startLiveStage } from './live-stage.ts';
-import { operatorToken } from './live-stage.ts';
+import { startLiveStage, operatorToken } from './live-stage.ts';
 import { signIn } from './operator-stage.ts';
 
 const box = (page: Page) => page.getByRole('combobox', { name: 'Search' });

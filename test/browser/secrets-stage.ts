@@ -6,8 +6,7 @@ import type { EnvName } from '../../src/config/config.ts';
 import type { SecretSource } from '../../src/config/found-secret.ts';
 import type { SteadyTime } from '../../src/lib/clock.ts';
 import { createSecretControl } from '../../src/app/config/secrets.ts';
-import { adminToken, makeWorld, openAdmin, withToken } from '../fake/admin-world.ts';
-import type { World } from '../fake/admin-world.ts';
+import { adminToken, makeWorld, openAdmin, withToken, type World } from '../fake/admin-world.ts';
 import { explained, fakeKeychain, fakeLookup, type FakeKeychain } from '../fake/keychain.ts';
 import type { Site, View } from './browser.ts';
 

@@ -7,8 +7,14 @@ import { lastOf } from '../agents/stage.ts';
 import { said } from '../fake/discord-bench.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { botToken, ScriptedDiscord } from '../fake/scripted-discord.ts';
-import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../support/program.ts';
-import type { Program } from '../support/program.ts';
+import {
+  freePort,
+  scratch,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+  type Program,
+} from '../support/program.ts';
 import { leftIn } from './audit.ts';
 import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';

@@ -9,8 +9,14 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { startFakeSpeech } from '../fake/speech.ts';
-import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../support/program.ts';
-import type { Program } from '../support/program.ts';
+import {
+  freePort,
+  scratch,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+  type Program,
+} from '../support/program.ts';
 import { answered, audit } from './gathering/audit.ts';
 import { onPostgres, onSqlite, type Kept } from './gathering/kept.ts';
 import { Seer, thinkMsMax } from './gathering/model.ts';

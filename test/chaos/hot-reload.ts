@@ -10,8 +10,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { assertKept, audit, leftIn } from './audit.ts';
 import { Crowd, type Tried } from './crowd.ts';
 import { drawDraft, spoil, type Draft, type Random } from './hot-reload/drafts.ts';
-import { assertEchoes, auditTalk, openStage, talkOn, urlOf } from './hot-reload/stage.ts';
-import type { Backend, Stage } from './hot-reload/stage.ts';
+import {
+  assertEchoes,
+  auditTalk,
+  openStage,
+  talkOn,
+  urlOf,
+  type Backend,
+  type Stage,
+} from './hot-reload/stage.ts';
 import { percentile, stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { untilAll } from '../support/waiting.ts';

@@ -10,8 +10,13 @@ import { Reference } from './ledger/reference.ts';
 import { shortest } from './ledger/shorten.ts';
 import { stepsOf, type Step } from './ledger/steps.ts';
 import { Walk } from './ledger/walk.ts';
-import { openWorld, sound, withStoppedTimers } from './ledger/worlds.ts';
-import type { BackendName, Plant } from './ledger/worlds.ts';
+import {
+  openWorld,
+  sound,
+  withStoppedTimers,
+  type BackendName,
+  type Plant,
+} from './ledger/worlds.ts';
 
 const backends: readonly BackendName[] =
   noPostgres === false ? ['memory', 'sqlite', 'postgres'] : ['memory', 'sqlite'];

@@ -4,8 +4,15 @@ import { join } from 'node:path';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
-import { freePort, scratch, secret, startProgram } from '../support/program.ts';
-import { webhookConfig, writeConfig, type Program } from '../support/program.ts';
+import {
+  freePort,
+  scratch,
+  secret,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+  type Program,
+} from '../support/program.ts';
 import { assertKept, audit, leftIn, type Audit, type Left } from './audit.ts';
 import { Crowd } from './crowd.ts';
 import { History } from './history.ts';

@@ -1,6 +1,5 @@
 /** Faults of single fields, and faults of the text. */
-import { agent, plain, spoil } from './cases.ts';
-import type { Case } from './cases.ts';
+import { agent, plain, spoil, type Case } from './cases.ts';
 
 const spoilt = spoil(plain);
 const inAgent = spoil(agent);

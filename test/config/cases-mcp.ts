@@ -1,6 +1,5 @@
 /** Faults of MCP servers, their tools and their environments. */
-import { agent, change, spoil } from './cases.ts';
-import type { Case } from './cases.ts';
+import { agent, change, spoil, type Case } from './cases.ts';
 
 const withServer = (server: string, tool = 'mcp.files.read'): string =>
   change(

@@ -1,6 +1,5 @@
 /** Faults of combinations of fields. */
-import { agent, change, plain, spoil } from './cases.ts';
-import type { Case } from './cases.ts';
+import { agent, change, plain, spoil, type Case } from './cases.ts';
 
 const spoilt = spoil(plain);
 const inAgent = spoil(agent);

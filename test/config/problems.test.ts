@@ -8,8 +8,7 @@ import { budgetCases } from './cases-budget.ts';
 import { goodServers, mcpCases } from './cases-mcp.ts';
 import { meaningCases } from './cases-meaning.ts';
 import { speechCases } from './cases-speech.ts';
-import { agent, change, plain, unmark } from './cases.ts';
-import type { Case } from './cases.ts';
+import { agent, change, plain, unmark, type Case } from './cases.ts';
 
 const cases = [
   ...textCases,

@@ -4,8 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { asks, inTurn } from '../agents/stage.ts';
-import { hostedModel, key, localModel, resultOf, start } from './trials-program.ts';
-import { token, unused } from './trials-program.ts';
+import { hostedModel, key, localModel, resultOf, start, token, unused } from './trials-program.ts';
 
 test('no answer of a trial holds a secret of the draft, or of what is in use', async () => {
   await using started = await start();

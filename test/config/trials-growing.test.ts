@@ -5,8 +5,16 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { TrialEvent } from '../../src/admin/config-trials.ts';
 import { assertDescribed, operationsOf } from '../admin/open-api.ts';
 import { until } from '../support/waiting.ts';
-import { hostedModel, localModel, resultOf, start, token, unused } from './trials-program.ts';
-import type { Document, Started } from './trials-program.ts';
+import {
+  hostedModel,
+  localModel,
+  resultOf,
+  start,
+  token,
+  unused,
+  type Document,
+  type Started,
+} from './trials-program.ts';
 
 type Asking = { readonly more?: object; readonly signal?: AbortSignal };
 

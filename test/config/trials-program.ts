@@ -5,8 +5,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
-import { assertDescribed, operationsOf } from '../admin/open-api.ts';
-import type { OpenApi } from '../admin/open-api.ts';
+import { assertDescribed, operationsOf, type OpenApi } from '../admin/open-api.ts';
 import { freePort, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
 
 export const token = 'an-administrator-token-of-the-tests';

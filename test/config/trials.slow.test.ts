@@ -10,8 +10,16 @@ import { explainKeychain } from '../../src/app/keychain.ts';
 import { asks, inTurn } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startWeb } from '../fake/web.ts';
-import { hostedModel, key, localModel, parsed, resultOf, start, values } from './trials-program.ts';
-import type { Document } from './trials-program.ts';
+import {
+  hostedModel,
+  key,
+  localModel,
+  parsed,
+  resultOf,
+  start,
+  values,
+  type Document,
+} from './trials-program.ts';
 import { until } from '../support/waiting.ts';
 
 test('a trial shows what every model said, and why one of them is the reply', async () => {

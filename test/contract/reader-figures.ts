@@ -2,8 +2,12 @@
 import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { Bucket } from '../../src/telemetry/figures/counting.ts';
-import { modelsMax, others } from '../../src/telemetry/figures/figures.ts';
-import type { FigureRow, FiguresRequest } from '../../src/telemetry/figures/figures.ts';
+import {
+  modelsMax,
+  others,
+  type FigureRow,
+  type FiguresRequest,
+} from '../../src/telemetry/figures/figures.ts';
 import type { It, ReaderCase } from './reader.ts';
 
 /** The start of an hour. */

@@ -4,8 +4,13 @@ import type { AuditRow } from '../../src/domain/audit.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, ModelName, ReplyId } from '../../src/domain/ids.ts';
 import type { Page, PageRequest } from '../../src/domain/page.ts';
-import { anyMessage, type MessageFilter } from '../../src/domain/records.ts';
-import type { DeliveryFilter, DeliveryRow, MessageRow } from '../../src/domain/records.ts';
+import {
+  anyMessage,
+  type MessageFilter,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type MessageRow,
+} from '../../src/domain/records.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
 import type { Effects, InClaim } from '../../src/ledger/ledger.ts';
 import {

@@ -14,8 +14,9 @@ import {
   openStorage,
   runningConfigOf,
   until,
+  welcomeOn,
+  type Clock,
 } from '../messages/messenger-house.ts';
-import { welcomeOn, type Clock } from '../messages/messenger-house.ts';
 import { scratch } from '../support/program.ts';
 
 const pairing: AccessConfig = { allow: null, groups: 'mention', pairing: true };

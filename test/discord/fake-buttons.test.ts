@@ -11,8 +11,9 @@ import {
   Events,
   GatewayIntentBits,
   Partials,
+  type ButtonInteraction,
+  type TextChannel,
 } from 'discord.js';
-import type { ButtonInteraction, TextChannel } from 'discord.js';
 import { startFakeDiscord } from '../fake/discord.ts';
 
 /** A bot without a privileged intent: presses need none. */

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { startFakeDiscord } from '../fake/discord.ts';
-import type { FakeDiscord } from '../fake/discord.ts';
+import { startFakeDiscord, type FakeDiscord } from '../fake/discord.ts';
 
 type Packet = { op: number; d: Record<string, unknown>; s: number | null; t: string | null };
 

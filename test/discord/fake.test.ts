@@ -10,8 +10,7 @@ import {
   MessageFlags,
   Partials,
 } from 'discord.js';
-import { startFakeDiscord } from '../fake/discord.ts';
-import type { DiscordOptions, FakeDiscord } from '../fake/discord.ts';
+import { startFakeDiscord, type DiscordOptions, type FakeDiscord } from '../fake/discord.ts';
 
 const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits;
 const allIntents = [Guilds, GuildMessages, DirectMessages, MessageContent];

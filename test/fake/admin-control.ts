@@ -1,7 +1,6 @@
 /** The configuration of the admin API's tests: the current revision and the one before it. */
 import type { ConfigControl } from '../../src/admin/config-control.ts';
-import type { Calls } from './admin-ledger.ts';
-import { ids } from './admin-ledger.ts';
+import { ids, type Calls } from './admin-ledger.ts';
 
 export const configText = '{"note":"of the operator alone"}';
 

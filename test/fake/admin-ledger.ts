@@ -18,8 +18,15 @@ import type { FoundRow, FoundText } from '../../src/domain/search.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/ledger/ledger.ts';
 import { spentBy } from './admin-spend.ts';
-import type { DeadLetter, DeadLetterText, FailureSummary, Story } from '../../src/domain/story.ts';
-import type { StoryText, TurnText, MessageOwner } from '../../src/domain/story.ts';
+import type {
+  DeadLetter,
+  DeadLetterText,
+  FailureSummary,
+  Story,
+  StoryText,
+  TurnText,
+  MessageOwner,
+} from '../../src/domain/story.ts';
 
 export const ids = {
   message: '0123456789abcdefghjkmn',

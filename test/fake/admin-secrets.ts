@@ -1,7 +1,6 @@
 /** The secrets of the admin API's tests: one in use, one in the keychain. */
 import type { SecretControl } from '../../src/admin/secret-control.ts';
-import type { Calls } from './admin-ledger.ts';
-import { ids } from './admin-ledger.ts';
+import { ids, type Calls } from './admin-ledger.ts';
 
 /** @param calls receives the arguments, with values; rows have more fields than their type */
 export function fakeSecrets(calls: Calls): SecretControl {

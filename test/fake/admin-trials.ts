@@ -1,8 +1,7 @@
 /** Answers questions about configurations as the service does, with fixed answers. */
 import type { ConfigTrials, Tried } from '../../src/admin/config-trials.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
-import type { Calls } from './admin-ledger.ts';
-import { answered } from './admin-ledger.ts';
+import { answered, type Calls } from './admin-ledger.ts';
 
 const model = 'local_runtime/llama3.2' as ModelName;
 

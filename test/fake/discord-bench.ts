@@ -2,8 +2,7 @@
 import { patienceMs } from '../support/waiting.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Receive, Channel, ReceiveResult, Cursor } from '../../src/channels/channel.ts';
-import { createDiscordChannel } from '../../src/channels/discord/discord.ts';
-import type { DiscordDeps } from '../../src/channels/discord/discord.ts';
+import { createDiscordChannel, type DiscordDeps } from '../../src/channels/discord/discord.ts';
 import type { AccessConfig, EnvName, MessengerConfig } from '../../src/config/config.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';

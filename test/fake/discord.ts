@@ -4,31 +4,37 @@
  * `discord/`.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { freePort } from '../support/program.ts';
-import { sendAnswer } from './breakage.ts';
-import type { HttpAnswer } from './breakage.ts';
+import { sendAnswer, type HttpAnswer } from './breakage.ts';
 import { Cdn } from './discord/cdn.ts';
 import { contentOf } from './discord/body.ts';
-import { answerBadly, httpOf } from './discord/faults.ts';
-import type { DiscordFault } from './discord/faults.ts';
-import { Gateway } from './discord/gateway.ts';
-import type { GatewayOptions } from './discord/gateway.ts';
-import { Guilds, eventOf, withoutContent } from './discord/guilds.ts';
-import type { ChannelState, More } from './discord/guilds.ts';
-import { pressOn } from './discord/interactions.ts';
-import type { Interaction } from './discord/interactions.ts';
-import { RateLimits } from './discord/rate-limits.ts';
-import type { Limit, Limited } from './discord/rate-limits.ts';
-import { answerRest, failed, routeOf } from './discord/rest.ts';
-import type { Reaction, RestHost, RestRequest } from './discord/rest.ts';
-import type { Sent, Typing } from './discord/rest.ts';
+import { answerBadly, httpOf, type DiscordFault } from './discord/faults.ts';
+import { Gateway, type GatewayOptions } from './discord/gateway.ts';
+import { Guilds, eventOf, withoutContent, type ChannelState, type More } from './discord/guilds.ts';
+import { pressOn, type Interaction } from './discord/interactions.ts';
+import { RateLimits, type Limit, type Limited } from './discord/rate-limits.ts';
+import {
+  answerRest,
+  failed,
+  routeOf,
+  type Reaction,
+  type RestHost,
+  type RestRequest,
+  type Sent,
+  type Typing,
+} from './discord/rest.ts';
 import { SlashCommands } from './discord/slash-commands.ts';
-import { intent } from './discord/wire.ts';
-import type { Channel, ErrorName, Guild, Message, User } from './discord/wire.ts';
+import {
+  intent,
+  type Channel,
+  type ErrorName,
+  type Guild,
+  type Message,
+  type User,
+} from './discord/wire.ts';
 import { untilUnconnected } from './unconnected.ts';
 import { Watch } from './watch.ts';
 

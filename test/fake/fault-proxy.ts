@@ -4,8 +4,7 @@
  * side the server.
  */
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../support/program.ts';
 

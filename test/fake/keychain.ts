@@ -1,12 +1,11 @@
 /** A keychain in memory, and a look-up of names, which keep the contracts of src/secrets. */
-import { secretSources } from '../../src/config/found-secret.ts';
-import type {
-  SecretLookupResult,
-  SecretLookupResults,
-  SecretSource,
+import {
+  secretSources,
+  type SecretLookupResult,
+  type SecretLookupResults,
+  type SecretSource,
 } from '../../src/config/found-secret.ts';
-import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
-import type { KeychainFault } from '../../src/secrets/secrets.ts';
+import type { Keychain, ServiceSecrets, KeychainFault } from '../../src/secrets/secrets.ts';
 import type { KeychainState } from '../../src/domain/keychain-state.ts';
 
 export type FakeKeychain = Keychain & {

@@ -1,10 +1,14 @@
 /** The base of the fake model servers: a real HTTP server on a free port, with a script. */
-import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { freePort } from '../support/program.ts';
 import { closedPort } from './closed-port.ts';
-import { upstreamWords } from './failures.ts';
-import type { FailureName } from './failures.ts';
+import { upstreamWords, type FailureName } from './failures.ts';
 
 /** A tool call in a script. The wire makes an id where the script gives none. */
 export type ScriptedCall = {

@@ -2,8 +2,15 @@
  * A fake of the local runtime.
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
-import { startModelServer, wordsOf } from './model-server.ts';
-import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
+import {
+  startModelServer,
+  wordsOf,
+  type FakeModel,
+  type FakeWire,
+  type ModelCall,
+  type Script,
+  type ScriptedCall,
+} from './model-server.ts';
 
 /** The models that tests use without a list of their own. */
 const pulled = 'llama3 llama3.2 gemma3 qwen3 m a b c first second near model-0 model-1'

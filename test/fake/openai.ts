@@ -2,8 +2,15 @@
  * A fake of a hosted runtime.
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat.
  */
-import { startModelServer, wordsOf } from './model-server.ts';
-import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
+import {
+  startModelServer,
+  wordsOf,
+  type FakeModel,
+  type FakeWire,
+  type ModelCall,
+  type Script,
+  type ScriptedCall,
+} from './model-server.ts';
 
 /** @param options `models` null: it has no list of models; `base` is its base path */
 export function startFakeOpenai(

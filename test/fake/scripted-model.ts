@@ -1,6 +1,5 @@
 /** A model inside the process; the test gives the outcomes. */
-import { failure } from '../../src/domain/failure.ts';
-import type { FailureKind } from '../../src/domain/failure.ts';
+import { failure, type FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Outcome, ToolCall } from '../../src/domain/outcome.ts';
 import type { Model, ModelCheck, ModelRequest, Vision } from '../../src/brains/models/model.ts';

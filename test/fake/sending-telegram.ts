@@ -7,8 +7,7 @@ import { send } from '../../src/channels/telegram/sending.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { handClock } from '../support/hand-clock.ts';
-import { ScriptedTelegram, token } from './scripted-telegram.ts';
-import type { Planned } from './scripted-telegram.ts';
+import { ScriptedTelegram, token, type Planned } from './scripted-telegram.ts';
 
 /** A first attempt. */
 export const first = { number: 1, possibleDuplicate: false, late: false };

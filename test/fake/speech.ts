@@ -3,8 +3,7 @@
  * Format: OpenAI, platform.openai.com/docs/api-reference/audio/createTranscription.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type Heard = {

@@ -5,27 +5,40 @@
  * files in `telegram/` name the sources of each part.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { freePort } from '../support/program.ts';
-import { Chats, authorIn, entitiesIn, isForBot } from './telegram/chats.ts';
-import type { ChatState, More } from './telegram/chats.ts';
-import { CommandList } from './telegram/commands.ts';
-import type { Reaction } from './telegram/commands.ts';
+import {
+  Chats,
+  authorIn,
+  entitiesIn,
+  isForBot,
+  type ChatState,
+  type More,
+} from './telegram/chats.ts';
+import { CommandList, type Reaction } from './telegram/commands.ts';
 import { Drafts, type Draft, type DraftsFor } from './telegram/drafts.ts';
 import { takesEffect } from './breakage.ts';
 import { Downloads } from './downloads.ts';
-import { answerBadly, send } from './telegram/faults.ts';
-import type { Fault } from './telegram/faults.ts';
+import { answerBadly, send, type Fault } from './telegram/faults.ts';
 import { sendFile } from './telegram/files.ts';
-import { callMethod } from './telegram/methods.ts';
-import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
-import { pressOn } from './telegram/presses.ts';
-import type { Press } from './telegram/presses.ts';
+import {
+  callMethod,
+  type Sent,
+  type StoredFile,
+  type Typing,
+  type World,
+} from './telegram/methods.ts';
+import { pressOn, type Press } from './telegram/presses.ts';
 import { RateLimits } from './telegram/rate-limits.ts';
 import { UpdateQueue, readParams } from './telegram/update-queue.ts';
-import { badRequest, refuse } from './telegram/wire.ts';
-import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
+import {
+  badRequest,
+  refuse,
+  type Chat,
+  type Message,
+  type TelegramCall,
+  type User,
+} from './telegram/wire.ts';
 import { untilUnconnected } from './unconnected.ts';
 import { Watch } from './watch.ts';
 

@@ -1,17 +1,19 @@
 /** A webhook channel on a free port with a ledger that only notes, and raw sockets to reach it. */
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { patienceMs } from '../support/waiting.ts';
 import type { WebhookConfig } from '../../src/config/config.ts';
 import type { Events } from '../../src/domain/event.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import { createListeners } from '../../src/lib/listener.ts';
-import type { ListenDeps, ListenLimits, Listeners } from '../../src/lib/listener.ts';
+import {
+  createListeners,
+  type ListenDeps,
+  type ListenLimits,
+  type Listeners,
+} from '../../src/lib/listener.ts';
 import type { Accepted, Receive, Refused } from '../../src/channels/channel.ts';
-import { createWebhookChannel } from '../../src/channels/webhook/webhook.ts';
-import type { WebhookChannel } from '../../src/channels/webhook/webhook.ts';
+import { createWebhookChannel, type WebhookChannel } from '../../src/channels/webhook/webhook.ts';
 import { handClock } from '../support/hand-clock.ts';
 
 const unsigned = { outboundSecret: null, signingKey: null };

@@ -1,8 +1,16 @@
 /** Talks to a svc until its database holds data of every kind, and kills it during its work. */
 import assert from 'node:assert/strict';
 import type { Program } from '../support/program.ts';
-import { answerTo, note, noted, pairedName, said, type Expected } from './said.ts';
-import { messenger, webhook } from './said.ts';
+import {
+  answerTo,
+  note,
+  noted,
+  pairedName,
+  said,
+  messenger,
+  webhook,
+  type Expected,
+} from './said.ts';
 import type { World } from './world.ts';
 
 /** Longer than any pause that holds up later replies, so the reply is parked. */

@@ -16,8 +16,6 @@ import {
   effects,
   exchange,
   isSettled,
-} from '../contract/ledger/kit.ts';
-import {
   hook,
   noneIn,
   oneIn,
@@ -26,8 +24,8 @@ import {
   takeOut,
   textsIn,
   until,
+  type Bench,
 } from '../contract/ledger/kit.ts';
-import type { Bench } from '../contract/ledger/kit.ts';
 import { patienceMs } from '../support/waiting.ts';
 
 const pagesMax = 400;

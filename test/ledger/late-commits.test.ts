@@ -21,8 +21,13 @@ import {
   newIds,
   noneIn,
   noneOut,
+  oneIn,
+  oneOut,
+  said,
+  takeIn,
+  type Bench,
+  type Limits,
 } from '../contract/ledger/kit.ts';
-import { oneIn, oneOut, said, takeIn, type Bench, type Limits } from '../contract/ledger/kit.ts';
 import { HeldStorage } from '../fake/held-storage.ts';
 
 const why = failure('server_error');

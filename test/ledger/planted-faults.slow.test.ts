@@ -3,8 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { casesFor, runCase } from '../contract/ledger.ts';
 import { faults } from '../contract/ledger/faults.ts';
-import { memoryBackend, postgresBackend, sqliteBackend } from '../contract/ledger/backends.ts';
-import type { Backend, Plant } from '../contract/ledger/backends.ts';
+import {
+  memoryBackend,
+  postgresBackend,
+  sqliteBackend,
+  type Backend,
+  type Plant,
+} from '../contract/ledger/backends.ts';
 import { patience, type LedgerCase } from '../contract/ledger/kit.ts';
 import { noPostgres } from '../fake/postgres.ts';
 

@@ -8,8 +8,17 @@ import { anyMessage } from '../../src/domain/records.ts';
 import { createMemoryReader } from '../../src/ledger/memory/reader.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { StoryRing } from '../../src/ledger/memory/story-ring.ts';
-import { accept, accepted, answer, effects, ids, oneIn } from '../contract/ledger/kit.ts';
-import { oneOut, replyTo, said } from '../contract/ledger/kit.ts';
+import {
+  accept,
+  accepted,
+  answer,
+  effects,
+  ids,
+  oneIn,
+  oneOut,
+  replyTo,
+  said,
+} from '../contract/ledger/kit.ts';
 import { testReaderContract, type ReaderBench } from '../contract/reader.ts';
 
 function open(stories = new StoryRing()): ReaderBench {

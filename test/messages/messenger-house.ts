@@ -5,8 +5,12 @@ import { steadyNow } from '../../src/lib/clock.ts';
 import type { Brain } from '../../src/brains/brain.ts';
 import type { Channel } from '../../src/channels/channel.ts';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
-import { createIdSource } from '../../src/domain/ids.ts';
-import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
+import {
+  createIdSource,
+  type ChannelKey,
+  type ConversationId,
+  type ModelName,
+} from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { Runtime, type RuntimeOptions } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';

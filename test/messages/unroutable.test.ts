@@ -6,8 +6,19 @@ import { failure } from '../../src/domain/failure.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import type { Ledger, LedgerNews } from '../../src/ledger/ledger.ts';
 import { Crashes } from '../fake/crashes.ts';
-import { accept, answer, hook, ids, oneIn, oneOut } from '../contract/ledger/kit.ts';
-import { other, said, takeIn, until, type Bench } from '../contract/ledger/kit.ts';
+import {
+  accept,
+  answer,
+  hook,
+  ids,
+  oneIn,
+  oneOut,
+  other,
+  said,
+  takeIn,
+  until,
+  type Bench,
+} from '../contract/ledger/kit.ts';
 
 /** Longer than the work meanwhile, which is one commit. */
 const waitsMs = 1_000;

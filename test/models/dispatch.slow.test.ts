@@ -5,11 +5,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TraceStep } from '../../src/domain/trace.ts';
-import { makeCases } from '../product/cases.ts';
-import type { Case } from '../product/cases.ts';
+import { makeCases, type Case } from '../product/cases.ts';
 import { expected, isClosed } from '../product/expected.ts';
-import { play, rankOf } from '../product/run-case.ts';
-import type { Played } from '../product/run-case.ts';
+import { play, rankOf, type Played } from '../product/run-case.ts';
 
 const cases = makeCases();
 

@@ -2,8 +2,7 @@
  * Computes the expected result of a case from the rules alone. It knows the whole plan of every
  * model, and shares no code with the brain.
  */
-import { failures } from '../fake/failures.ts';
-import type { FailureName } from '../fake/failures.ts';
+import { failures, type FailureName } from '../fake/failures.ts';
 import type { Case } from './cases.ts';
 
 export type Expected = {

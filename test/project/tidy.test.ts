@@ -325,14 +325,14 @@ const linesMost: Record<string, number> = {
   'apps/desktop': 7_000,
   'apps/setup': 3_300,
   'src/admin': 8_900,
-  'src/app': 8_600,
+  'src/app': 8_700,
   'src/brains': 12_700,
   'src/channels': 9_600,
   'src/cli': 10_500,
   'src/cluster': 500,
   'src/config': 6_800,
   'src/domain': 4_600,
-  'src/ledger': 28_000,
+  'src/ledger': 28_100,
   'src/lib': 5_800,
   'src/main.ts': 150,
   'src/pipeline': 5_600,
@@ -343,7 +343,7 @@ const linesMost: Record<string, number> = {
 const whole = { lines: { most: 114_500, goal: 85_000 }, files: { most: 710, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
-const coreLines = { most: 50_500, goal: 45_000 };
+const coreLines = { most: 51_000, goal: 45_000 };
 
 test('each room, the core and the whole stay within their budget of lines', (t) => {
   const row = (name: string, files: readonly string[], most: number, goal?: number) => {

@@ -11,8 +11,16 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { freePort, post, programOf, scratch, secret, webhookConfig } from '../support/program.ts';
-import { writeConfig, type Program } from '../support/program.ts';
+import {
+  freePort,
+  post,
+  programOf,
+  scratch,
+  secret,
+  webhookConfig,
+  writeConfig,
+  type Program,
+} from '../support/program.ts';
 import { root, runProgram, type Run } from '../support/run-svc.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';
 import { keptReleases } from '../kept-releases/kept.ts';

@@ -5,8 +5,12 @@ import { existsSync, rmSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { gitEnv, isPublishedKind, publishedFiles } from '../../scripts/release/checkout.ts';
-import { whyOfNoCommit } from '../../scripts/release/checkout.ts';
+import {
+  gitEnv,
+  isPublishedKind,
+  publishedFiles,
+  whyOfNoCommit,
+} from '../../scripts/release/checkout.ts';
 import { writeBelow } from '../../scripts/release/files.ts';
 import { makeTarball } from '../../scripts/release/tarball.ts';
 import { scratch } from '../support/program.ts';

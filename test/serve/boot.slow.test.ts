@@ -13,8 +13,15 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import type { Ending } from '../../src/app/run-contract.ts';
-import { assertClosed, end, failsToLoad, fullDocument, openNow } from './boot-stage.ts';
-import { Places, setupOf } from './boot-stage.ts';
+import {
+  assertClosed,
+  end,
+  failsToLoad,
+  fullDocument,
+  openNow,
+  Places,
+  setupOf,
+} from './boot-stage.ts';
 import { runCommand } from '../support/in-process.ts';
 import {
   freePort,

@@ -8,10 +8,17 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
-import { assertDescribed, operationsOf } from '../admin/open-api.ts';
-import type { OpenApi } from '../admin/open-api.ts';
-import { freePort, post, scratch, secret, serve, startProgram } from '../support/program.ts';
-import { webhookConfig, writeConfig } from '../support/program.ts';
+import { assertDescribed, operationsOf, type OpenApi } from '../admin/open-api.ts';
+import {
+  freePort,
+  post,
+  scratch,
+  secret,
+  serve,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+} from '../support/program.ts';
 
 /** A folder, fakes and a configuration, removed after the test. */
 async function stage(t: TestContext) {

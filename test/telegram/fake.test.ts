@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Api, Bot, GrammyError, HttpError } from 'grammy';
-import { startFakeTelegram } from '../fake/telegram.ts';
-import type { FakeTelegram, TelegramOptions } from '../fake/telegram.ts';
+import { startFakeTelegram, type FakeTelegram, type TelegramOptions } from '../fake/telegram.ts';
 
 /** A day and some, and a week and some, in milliseconds. */
 const [overADay, overAWeek] = [25 * 60 * 60 * 1_000, 8 * 24 * 60 * 60 * 1_000];

@@ -4,8 +4,7 @@ import type { Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram, type FakeTelegram, type TelegramOptions } from '../fake/telegram.ts';
 import { startServe, type Surroundings } from '../support/in-process.ts';
-import { freePort, scratch, startProgram, writeConfig } from '../support/program.ts';
-import type { Program } from '../support/program.ts';
+import { freePort, scratch, startProgram, writeConfig, type Program } from '../support/program.ts';
 
 export type TelegramSetup = {
   readonly telegramUrl: string;

@@ -18,8 +18,17 @@ import {
   schemaVersion,
 } from '../../src/ledger/postgres/server/migrations.ts';
 import type { InClaim } from '../../src/ledger/ledger.ts';
-import { accept, answer, hook, newIds, said, takeIn, takeOut } from '../contract/ledger/kit.ts';
-import { until, type Bench } from '../contract/ledger/kit.ts';
+import {
+  accept,
+  answer,
+  hook,
+  newIds,
+  said,
+  takeIn,
+  takeOut,
+  until,
+  type Bench,
+} from '../contract/ledger/kit.ts';
 import { idOf, put } from '../fake/ledger-rows.ts';
 import { newDatabase, postgresTest } from '../fake/postgres.ts';
 import { takeInstance } from '../fake/postgres/former-instance.ts';

@@ -9,8 +9,6 @@ import {
   live,
   makeWorld,
   openAdmin,
-} from '../../../test/fake/admin-world.ts';
-import {
   messageId,
   secretName,
   senderId,

@@ -1,7 +1,6 @@
 import type { DeadLetterMove } from '../../ledger/ledger.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, json, problem, answerWith } from '../http/answer.ts';
-import type { Answer } from '../http/answer.ts';
+import { found, json, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   deadLetterMovedSchema,
   deadLetterReasonsSchema,

@@ -1,11 +1,14 @@
 import { messengerTypes } from '../../channels/registry.ts';
-import { unknownCode, type Admission, type PairingRemoval } from '../../domain/gate.ts';
-import type { TurnedAway } from '../../domain/gate.ts';
+import {
+  unknownCode,
+  type Admission,
+  type PairingRemoval,
+  type TurnedAway,
+} from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
 import { turnedAwayBy } from '../instances/merging.ts';
 import { wholeOf } from '../instances/whole.ts';
-import { json, problem, answerWith } from '../http/answer.ts';
-import type { Answer } from '../http/answer.ts';
+import { json, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   pairingSchema,
   pairingsSchema,

@@ -1,8 +1,15 @@
 import { problemType } from '../../lib/problem.ts';
 import { eventStreamType, json, type Answer } from '../http/answer.ts';
 import { problemSchema } from '../schemas/status.ts';
-import { readRoute } from './route.ts';
-import type { Body, Named, Parameter, Problems, ReadRoute, Route } from './route.ts';
+import {
+  readRoute,
+  type Body,
+  type Named,
+  type Parameter,
+  type Problems,
+  type ReadRoute,
+  type Route,
+} from './route.ts';
 
 /** The description of the routes, made from the table. Format: OpenAPI 3.1.0. */
 export function openApiRoute(routes: readonly Route[], version: string): Route {

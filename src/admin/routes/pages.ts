@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { problem } from '../http/answer.ts';
-import type { Answer } from '../http/answer.ts';
+import { problem, type Answer } from '../http/answer.ts';
 import { readRoute, type Route } from './route.ts';
 
 const html = 'text/html; charset=utf-8';

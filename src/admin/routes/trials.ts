@@ -8,8 +8,14 @@ import {
   validatedSchema,
 } from '../schemas/config.ts';
 import type { ServerResponse } from 'node:http';
-import { eventStreamType, problem, answerWith, unbuffered } from '../http/answer.ts';
-import type { Answer, Stream } from '../http/answer.ts';
+import {
+  eventStreamType,
+  problem,
+  answerWith,
+  unbuffered,
+  type Answer,
+  type Stream,
+} from '../http/answer.ts';
 import { answerError } from '../http/respond.ts';
 import type { AdminPorts } from '../admin.ts';
 import { channelTypeNamed } from '../channel-named.ts';

@@ -4,8 +4,17 @@
 import { approvalStates, type ApprovalId } from '../../domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import { toolOutcomes } from '../../domain/tool-use.ts';
-import { integer, maybe, maybeInteger, maybeText, object, oneOf, pageOf, text } from './schema.ts';
-import type { IdText } from './schema.ts';
+import {
+  integer,
+  maybe,
+  maybeInteger,
+  maybeText,
+  object,
+  oneOf,
+  pageOf,
+  text,
+  type IdText,
+} from './schema.ts';
 
 /** Times in milliseconds since 1970. */
 const shared = {

@@ -4,8 +4,20 @@ import { apologies } from '../../domain/decision.ts';
 import { failureKinds } from '../../domain/failure.ts';
 import { turnedAwayReasons } from '../../domain/gate.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
-import { boolean, integer, kinds, maybe, maybeInteger, maybeText } from './schema.ts';
-import { objectWith, oneOf, only, text, type IdText, type Schema } from './schema.ts';
+import {
+  boolean,
+  integer,
+  kinds,
+  maybe,
+  maybeInteger,
+  maybeText,
+  objectWith,
+  oneOf,
+  only,
+  text,
+  type IdText,
+  type Schema,
+} from './schema.ts';
 
 const channel = text as IdText<ChannelKey>;
 const modelName = text as IdText<ModelName>;

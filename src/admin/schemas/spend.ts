@@ -5,8 +5,17 @@
 import type { ChannelKey } from '../../domain/ids.ts';
 import { spendKeys } from '../../domain/spend.ts';
 import { budgetLimits } from '../spend.ts';
-import { integer, list, maybe, maybeInteger, maybeText, object, oneOf, text } from './schema.ts';
-import type { IdText } from './schema.ts';
+import {
+  integer,
+  list,
+  maybe,
+  maybeInteger,
+  maybeText,
+  object,
+  oneOf,
+  text,
+  type IdText,
+} from './schema.ts';
 
 const tokens = object({ input: integer, output: integer });
 

@@ -1,7 +1,16 @@
 /** Schemas of conversations that an operator has taken over. */
 import type { ChannelKey } from '../../domain/ids.ts';
-import { integer, list, maybe, maybeInteger, maybeText } from './schema.ts';
-import { object, objectWith, text, type IdText } from './schema.ts';
+import {
+  integer,
+  list,
+  maybe,
+  maybeInteger,
+  maybeText,
+  object,
+  objectWith,
+  text,
+  type IdText,
+} from './schema.ts';
 
 const channel = text as IdText<ChannelKey>;
 

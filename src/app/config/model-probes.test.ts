@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import type { FailureKind } from '../../domain/failure.ts';
-import { failure } from '../../domain/failure.ts';
+import { failure, type FailureKind } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { createEvents } from '../../telemetry/events.ts';
 import type { SteadyTime } from '../../lib/clock.ts';

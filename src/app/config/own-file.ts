@@ -9,8 +9,7 @@ import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config } from '../../config/config.ts';
 import { inspectConfig, inspectText, type Inspection } from '../../config/inspect.ts';
 import { isByFlag, type OwnAddresses } from '../../config/own-addresses.ts';
-import { fieldsOfTheProcess, type AskedBy, type ConfigSnapshot } from './prepare.ts';
-import type { NextText } from './prepare.ts';
+import { fieldsOfTheProcess, type AskedBy, type ConfigSnapshot, type NextText } from './prepare.ts';
 import { notInOwnFile, ofEachFile, restartOfAllRequired } from './refusals.ts';
 
 export type OwnPlace = {

@@ -16,8 +16,15 @@ import { createRunningConfig, readSkills, type ServiceDeps } from '../service.ts
 import type { SecretLookup } from '../../secrets/secrets.ts';
 import { problemOfSkills, warningOfSkill } from './skill-warnings.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
-import { invalid, onlyByHand, restartRequired, rolledBack } from './refusals.ts';
-import { secretMissing, stopping, wouldLockOut } from './refusals.ts';
+import {
+  invalid,
+  onlyByHand,
+  restartRequired,
+  rolledBack,
+  secretMissing,
+  stopping,
+  wouldLockOut,
+} from './refusals.ts';
 
 /** What a running configuration was made from. */
 export type ConfigSnapshot = {

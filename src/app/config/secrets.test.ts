@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { explained, fakeKeychain, fakeLookup } from '../../../test/fake/keychain.ts';
-import type { FakeKeychain, FakeLookup } from '../../../test/fake/keychain.ts';
+import {
+  explained,
+  fakeKeychain,
+  fakeLookup,
+  type FakeKeychain,
+  type FakeLookup,
+} from '../../../test/fake/keychain.ts';
 import type { Config, EnvName } from '../../config/config.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { createSecretControl } from './secrets.ts';

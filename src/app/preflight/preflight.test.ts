@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { platform, tmpdir } from 'node:os';

@@ -4,8 +4,12 @@
  */
 import type { WebhookConfig } from '../../config/config.ts';
 import { holderOfPort, describeHolder } from '../../lib/holders.ts';
-import { openReplyReceiver, type ReceivedReply, type ReplyReceiver } from './reply-receiver.ts';
-import type { ReplyChecks } from './reply-receiver.ts';
+import {
+  openReplyReceiver,
+  type ReceivedReply,
+  type ReplyReceiver,
+  type ReplyChecks,
+} from './reply-receiver.ts';
 import { localReplyAddress } from './webhook-client.ts';
 
 export class StandIn implements AsyncDisposable {

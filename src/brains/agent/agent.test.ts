@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, call, calls, results, Stage, type Said } from '../../../test/agents/play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
-import type { ModelRequest } from '../models/model.ts';
-import type { RequestLine } from '../models/model.ts';
+import type { ModelRequest, RequestLine } from '../models/model.ts';
 
 const calc = () => fakeTool('calc', 'expression', { does: (given) => `${given} = 2` });
 const sum = (given: unknown = { expression: '1+1' }) => call('calc', given);

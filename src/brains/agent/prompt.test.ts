@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemPrompt } from './prompt.ts';
-import type { PromptParts } from './prompt.ts';
+import { systemPrompt, type PromptParts } from './prompt.ts';
 
 const folder = join(import.meta.dirname, '../../../test/golden/prompts');
 

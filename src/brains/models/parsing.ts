@@ -3,10 +3,14 @@
  * functions. Data of a provider is `unknown` until it is checked. Its words are matched here, but
  * never passed on.
  */
-import { failure } from '../../domain/failure.ts';
-import type { Failure } from '../../domain/failure.ts';
-import { besidePrompt, cachedTokenFields, ownCallFields } from '../../domain/model-habits.ts';
-import { ownFunctionFields, type EndedBy } from '../../domain/model-habits.ts';
+import { failure, type Failure } from '../../domain/failure.ts';
+import {
+  besidePrompt,
+  cachedTokenFields,
+  ownCallFields,
+  ownFunctionFields,
+  type EndedBy,
+} from '../../domain/model-habits.ts';
 import type { CallExtra, ToolCall, Usage } from '../../domain/outcome.ts';
 import type { Picture } from '../../domain/attachment.ts';
 import { hasLaterBlock, withoutThinking } from '../../domain/think-block.ts';

@@ -16,8 +16,7 @@ import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
-import { limited, refusal, responseOf } from './answers.ts';
-import type { Answer, ApiResult } from './answers.ts';
+import { limited, refusal, responseOf, type Answer, type ApiResult } from './answers.ts';
 import { BotRateLimiter } from './rate-limits.ts';
 import { Fault, Limited, Redirect } from './thrown.ts';
 

@@ -2,8 +2,7 @@
  * The context of a message: the message that it replies to or quotes, and the origin of a forward.
  * Format: https://core.telegram.org/bots/api#message. Names only, never ids. Pure.
  */
-import type { MessageContext, Quoted } from '../../domain/message.ts';
-import { quotedCharactersMax } from '../../domain/message.ts';
+import { quotedCharactersMax, type MessageContext, type Quoted } from '../../domain/message.ts';
 import { beginning } from '../../domain/reply.ts';
 import { object, string, type Wire } from './fields.ts';
 import { nameOf } from './people.ts';

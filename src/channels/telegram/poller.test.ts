@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startPolling } from '../../../test/fake/polling.ts';
-import { said, token } from '../../../test/fake/scripted-telegram.ts';
-import type { Planned } from '../../../test/fake/scripted-telegram.ts';
+import { said, token, type Planned } from '../../../test/fake/scripted-telegram.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { pollTimes } from './poller.ts';
 

@@ -18,16 +18,14 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import { Albums, mergingPauseMs, mayBePart, safeOf } from './albums.ts';
-import { refusesToken } from './bot-api.ts';
-import type { BotApi, CallResult } from './bot-api.ts';
+import { refusesToken, type BotApi, type CallResult } from './bot-api.ts';
 import type { BestEffortCalls } from './best-effort-calls.ts';
 import { withoutIgnoredEdits, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
 import type { Bot } from './people.ts';
 import { acknowledge } from './presses.ts';
 import { conflictReason, reasonOf, refusedToken } from './reasons.ts';
-import { inboundOf, parseBot, parseUpdates } from './wire.ts';
-import type { Update } from './wire.ts';
+import { inboundOf, parseBot, parseUpdates, type Update } from './wire.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;

@@ -23,8 +23,15 @@ import { draftIdOf, type Drafts } from './drafts.ts';
 import type { Formatted, Lexer } from './markdown.ts';
 import type { RateLimiter } from './rate-limits.ts';
 import { parseTarget, type Target } from './place.ts';
-import { contentOf, editText, messageText, numberOf } from './place-reply.ts';
-import { parseMessageText, placeFields, unsureText } from './place-reply.ts';
+import {
+  contentOf,
+  editText,
+  messageText,
+  numberOf,
+  parseMessageText,
+  placeFields,
+  unsureText,
+} from './place-reply.ts';
 import { fitted, isEndUnseen, textMax } from './sending.ts';
 
 export type PreviewDeps = Pick<Clock, 'steady'> & {

@@ -9,20 +9,16 @@
  * at a time when a relay may have come back, and then stops. The answer of a gateway itself does
  * not tell the end either.
  */
-import { failure } from '../../domain/failure.ts';
-import type { Failure, FailureKind } from '../../domain/failure.ts';
-import { isFirstPart } from '../../domain/reply.ts';
-import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { failure, type Failure, type FailureKind } from '../../domain/failure.ts';
+import { isFirstPart, type Attempt, type DeliveryOutcome, type Reply } from '../../domain/reply.ts';
 import { spread } from '../../lib/backoff.ts';
 import { rowsOf } from '../messenger/choices.ts';
 import { platformWords } from '../../domain/upstream-words.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { markupOf, type Rows } from './keyboard.ts';
-import { format } from './markdown.ts';
-import type { Entity, Formatted, Lexer } from './markdown.ts';
+import { format, type Entity, type Formatted, type Lexer } from './markdown.ts';
 import type { Admission, RateLimiter } from './rate-limits.ts';
-import { parseTarget } from './place.ts';
-import type { Target } from './place.ts';
+import { parseTarget, type Target } from './place.ts';
 import {
   contentOf,
   deleteMessage,
@@ -30,10 +26,14 @@ import {
   sendModeOf,
   repairEdit,
   repairSendMode,
+  messageText,
+  numberOf,
+  parseMessageText,
+  placeFields,
+  put,
+  messageRefusals,
+  type SendMode,
 } from './place-reply.ts';
-import { messageText, numberOf, parseMessageText, placeFields, put } from './place-reply.ts';
-import { messageRefusals } from './place-reply.ts';
-import type { SendMode } from './place-reply.ts';
 
 const tryMs = 15_000;
 /** In UTF-16 units. */

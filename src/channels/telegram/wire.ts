@@ -6,8 +6,15 @@
  * command for it. A command for no particular bot has a mark of its own.
  */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
-import type { PlatformTime, Sender, Setting } from '../../domain/message.ts';
+import type {
+  Gather,
+  Inbound,
+  Media,
+  MessageContext,
+  PlatformTime,
+  Sender,
+  Setting,
+} from '../../domain/message.ts';
 import { isPressable, rowsWithout } from '../messenger/choices.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
 import { contextOf } from './context.ts';

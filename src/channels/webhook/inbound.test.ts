@@ -10,8 +10,8 @@ import {
   readAll,
   secret,
   startWebhook,
+  type Answer,
 } from '../../../test/fake/webhook.ts';
-import type { Answer } from '../../../test/fake/webhook.ts';
 
 const good = '{"sender_id":"ann","text":"hello"}';
 

@@ -5,8 +5,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
-import { testChannel } from '../../../test/contract/channel.ts';
-import type { ChannelBench } from '../../../test/contract/channel.ts';
+import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import {
@@ -19,8 +18,7 @@ import {
 } from '../../../test/fake/webhook.ts';
 import { freePort } from '../../../test/support/program.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { createWebhookChannel } from './webhook.ts';
-import type { WebhookChannel } from './webhook.ts';
+import { createWebhookChannel, type WebhookChannel } from './webhook.ts';
 
 type Deps = AsyncDisposable & { make(url: string, port?: number): WebhookChannel };
 

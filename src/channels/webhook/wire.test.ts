@@ -4,8 +4,7 @@ import * as fc from 'fast-check';
 import type { Mapping } from '../../config/config.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { defaultMapping as mapping } from '../../../test/fake/webhook.ts';
-import { createReplyWriter, parseInbound } from './wire.ts';
-import type { WireMessage } from './wire.ts';
+import { createReplyWriter, parseInbound, type WireMessage } from './wire.ts';
 import { anyText } from '../../../test/support/any-text.ts';
 import { runs } from '../../../test/support/runs.ts';
 

@@ -2,8 +2,12 @@
  * `svc approvals`: lists and shows calls of tools that wait for a person's yes, and decides them
  * through the running svc.
  */
-import { approvalStates, type ApprovalRow } from '../../domain/approval.ts';
-import type { ApprovalState, ApprovalText } from '../../domain/approval.ts';
+import {
+  approvalStates,
+  type ApprovalRow,
+  type ApprovalState,
+  type ApprovalText,
+} from '../../domain/approval.ts';
 import type { Page } from '../../domain/page.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';

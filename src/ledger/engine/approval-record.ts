@@ -1,6 +1,10 @@
 /** The stored form of an approval. */
-import { approvalCodeOf, approvalStates } from '../../domain/approval.ts';
-import type { Approval, ApprovalId } from '../../domain/approval.ts';
+import {
+  approvalCodeOf,
+  approvalStates,
+  type Approval,
+  type ApprovalId,
+} from '../../domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import { toolOutcomes } from '../../domain/tool-use.ts';
 

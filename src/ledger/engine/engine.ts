@@ -7,8 +7,12 @@
  */
 import type { Acceptance } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import { noTurns, type EarlierTurns, type TurnRow } from '../../domain/conversation.ts';
-import type { HistoryBounds } from '../../domain/conversation.ts';
+import {
+  noTurns,
+  type EarlierTurns,
+  type TurnRow,
+  type HistoryBounds,
+} from '../../domain/conversation.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';

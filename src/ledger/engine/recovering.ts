@@ -5,8 +5,14 @@
  */
 import { plannedTry } from './durability.ts';
 import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from './order/crash-isolation.ts';
-import type { InRow, MessageProgress, OutRow, OutState } from './order/rows.ts';
-import type { StoredMessage, StoredReply } from './order/rows.ts';
+import type {
+  InRow,
+  MessageProgress,
+  OutRow,
+  OutState,
+  StoredMessage,
+  StoredReply,
+} from './order/rows.ts';
 import type { LedgerNews } from '../ledger.ts';
 import type { WorkingSet } from './order/working-set.ts';
 

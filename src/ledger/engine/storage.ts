@@ -33,8 +33,15 @@ import type {
   StoredFigures,
   SpendBook,
 } from '../ledger.ts';
-import type { InRow, MessageProgress, OutRow, Row } from './order/rows.ts';
-import type { WholeInRow, WholeOutRow, WholeRow } from './order/rows.ts';
+import type {
+  InRow,
+  MessageProgress,
+  OutRow,
+  Row,
+  WholeInRow,
+  WholeOutRow,
+  WholeRow,
+} from './order/rows.ts';
 import type { CrashIsolation } from './order/crash-isolation.ts';
 
 export interface LedgerStorage {

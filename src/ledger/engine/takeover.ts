@@ -8,11 +8,13 @@ import type { ConversationKey } from '../../domain/story.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { OneAtATime } from '../../lib/one-at-a-time.ts';
-import { takeoverMs, takeoversMax, waitingMax } from '../../domain/takeover.ts';
-import type {
-  OperatorAnswer,
-  TakenOverConversation,
-  TakeoverTimes,
+import {
+  takeoverMs,
+  takeoversMax,
+  waitingMax,
+  type OperatorAnswer,
+  type TakenOverConversation,
+  type TakeoverTimes,
 } from '../../domain/takeover.ts';
 import type { Takeovers, TakeoverMessage, Effects, Memory, LedgerNews } from '../ledger.ts';
 import { isWhole, type InRow, type WholeInRow } from './order/rows.ts';

@@ -1,7 +1,14 @@
 /** The approvals of the memory backend: a bounded number of open and of settled ones. */
-import { approvalCodeOf, approvalRowOf, approvalTextOf, isOwed } from '../../domain/approval.ts';
-import { forgottenPerson, personOn } from '../../domain/approval.ts';
-import type { Approval, ApprovalId } from '../../domain/approval.ts';
+import {
+  approvalCodeOf,
+  approvalRowOf,
+  approvalTextOf,
+  isOwed,
+  forgottenPerson,
+  personOn,
+  type Approval,
+  type ApprovalId,
+} from '../../domain/approval.ts';
 import type { MessageOwner } from '../../domain/story.ts';
 import type { Approvals, ApprovalsReader, Decided, Effects } from '../ledger.ts';
 import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approval-record.ts';

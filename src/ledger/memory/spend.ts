@@ -11,8 +11,11 @@ import {
   priceOf,
   settledParts,
   spendRows,
+  type SpendChange,
+  type SpendGroup,
+  type SpendPlace,
+  type SpendTotal,
 } from '../engine/spending.ts';
-import type { SpendChange, SpendGroup, SpendPlace, SpendTotal } from '../engine/spending.ts';
 import type { Reserving, SpendBook, SpendReader } from '../ledger.ts';
 
 /**

@@ -7,10 +7,18 @@ import type { Clock } from '../../lib/clock.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
 import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
-import type { Arrival, DeferredUntil, DeliveryEnd, Enter } from '../engine/storage.ts';
-import type { FailedDelivery, LedgerStorage, StorageReport } from '../engine/storage.ts';
-import type { OthersRows, TurnEnd } from '../engine/storage.ts';
-import { idsOf } from '../engine/storage.ts';
+import {
+  idsOf,
+  type Arrival,
+  type DeferredUntil,
+  type DeliveryEnd,
+  type Enter,
+  type FailedDelivery,
+  type LedgerStorage,
+  type StorageReport,
+  type OthersRows,
+  type TurnEnd,
+} from '../engine/storage.ts';
 import { conflict } from '../engine/order/cursors.ts';
 import { refused } from '../engine/order/intake-limit.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/order/rows.ts';
@@ -36,8 +44,13 @@ import { readTexts, removeMissing } from './ledger/texts.ts';
 import type { PostgresBatches, Reads } from './deps.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/compose.ts';
-import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
-import { sentWrite } from './write/event-codec.ts';
+import {
+  auditWrite,
+  begunWrite,
+  deferredWrite,
+  diedWrites,
+  sentWrite,
+} from './write/event-codec.ts';
 import { receiptOf, safe } from './write/receipts.ts';
 import { acceptWrite, previewedWrite, turnWrites } from './write/row-codec.ts';
 import type { Landed } from './write/statement.ts';

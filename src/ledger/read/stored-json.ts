@@ -4,8 +4,13 @@
  */
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import type { MessageId, ModelName } from '../../domain/ids.ts';
-import { triesMax, type DeliveryTry, type FailureSummary } from '../../domain/story.ts';
-import type { Takeovers, UnsentAnswer } from '../../domain/story.ts';
+import {
+  triesMax,
+  type DeliveryTry,
+  type FailureSummary,
+  type Takeovers,
+  type UnsentAnswer,
+} from '../../domain/story.ts';
 import type { Trace, TraceStep } from '../../domain/trace.ts';
 
 type Kept = string | null;

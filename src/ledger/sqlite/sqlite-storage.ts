@@ -10,17 +10,17 @@ import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { conflict } from '../engine/order/cursors.ts';
 import { refused } from '../engine/order/intake-limit.ts';
-import type {
-  Arrival,
-  DeferredUntil,
-  DeliveryEnd,
-  Enter,
-  FailedDelivery,
-  LedgerStorage,
-  StorageReport,
-  TurnEnd,
+import {
+  idsOf,
+  type Arrival,
+  type DeferredUntil,
+  type DeliveryEnd,
+  type Enter,
+  type FailedDelivery,
+  type LedgerStorage,
+  type StorageReport,
+  type TurnEnd,
 } from '../engine/storage.ts';
-import { idsOf } from '../engine/storage.ts';
 import { unroutableCursor } from '../engine/order/unroutable.ts';
 import type { StorageRoom, CursorMove } from '../ledger.ts';
 import { isWhole, type InRow, type OutRow, type Row } from '../engine/order/rows.ts';

@@ -9,9 +9,13 @@ import { roleOf, type Approval, type ApprovalId } from '../../domain/approval.ts
 import type { Ability } from '../../domain/tool-use.ts';
 import { pause } from '../../lib/backoff.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { followingSentences, describeFollowed } from './sentences.ts';
-import { describeNoticeTo, describeQuestionTo } from './sentences.ts';
-import { choicesOf } from './sentences.ts';
+import {
+  followingSentences,
+  describeFollowed,
+  describeNoticeTo,
+  describeQuestionTo,
+  choicesOf,
+} from './sentences.ts';
 import { ownAnswer, type CommandAnswer } from '../commands.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
 import type { TurnEnd } from '../effects.ts';

@@ -1,8 +1,13 @@
 /** Adds up stored rows of any number of runs into the requested steps. */
 import { hourMs } from '../../lib/durations.ts';
 import { Bucket, readBody } from './counting.ts';
-import { type Body, type FigureRow, type FiguresRequest } from './figures.ts';
-import type { KeptFigures, Mark } from './figures.ts';
+import {
+  type Body,
+  type FigureRow,
+  type FiguresRequest,
+  type KeptFigures,
+  type Mark,
+} from './figures.ts';
 
 /** The most configurations of one span: the last ones. */
 const marksMax = 100;

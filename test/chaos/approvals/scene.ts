@@ -3,8 +3,14 @@ import { join } from 'node:path';
 import { PostgresServer } from '../../fake/postgres/server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../../fake/receiver.ts';
-import { freePort, scratch, secret, startProgram, webhookConfig } from '../../support/program.ts';
-import { writeConfig } from '../../support/program.ts';
+import {
+  freePort,
+  scratch,
+  secret,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+} from '../../support/program.ts';
 import { leftIn, type Left } from '../audit.ts';
 import { aloneServer, Fleet } from '../many/fleet.ts';
 import { Instance } from '../many/instance.ts';

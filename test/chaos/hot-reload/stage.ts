@@ -10,8 +10,14 @@ import type { ModelCall } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { startReceiver } from '../../fake/receiver.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
-import { freePort, scratch, secret, startProgram, writeConfig } from '../../support/program.ts';
-import type { Program } from '../../support/program.ts';
+import {
+  freePort,
+  scratch,
+  secret,
+  startProgram,
+  writeConfig,
+  type Program,
+} from '../../support/program.ts';
 import { privateChats, Talk } from '../talk.ts';
 import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
 

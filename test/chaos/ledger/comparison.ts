@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Receipt } from '../../../src/channels/channel.ts';
 import type { Claim, InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
-import { sameBatch } from './reference.ts';
-import type { Expected, First, Reference } from './reference.ts';
+import { sameBatch, type Expected, type First, type Reference } from './reference.ts';
 import type { MessageRow, ReplyRow, Row } from './rows.ts';
 import type { World } from './worlds.ts';
 

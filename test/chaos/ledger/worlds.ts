@@ -10,8 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { type Clock, type SteadyTime } from '../../../src/lib/clock.ts';
-import { createIdSource } from '../../../src/domain/ids.ts';
-import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
+import {
+  createIdSource,
+  type ChannelKey,
+  type ConversationId,
+  type IdSource,
+} from '../../../src/domain/ids.ts';
 import { createMemoryLedger } from '../../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/ledger/postgres/postgres.ts';

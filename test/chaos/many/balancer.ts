@@ -4,8 +4,13 @@
  * an instance recognises a repeated message.
  */
 import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Server } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  type ServerResponse,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ask, type Asked } from '../outside.ts';
 import type { Instance } from './instance.ts';

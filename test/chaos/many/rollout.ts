@@ -7,8 +7,14 @@ import type { FakeModel } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import { startReceiver, type Receiver } from '../../fake/receiver.ts';
-import { freePort, scratch, secret, webhookConfig, writeConfig } from '../../support/program.ts';
-import type { Program } from '../../support/program.ts';
+import {
+  freePort,
+  scratch,
+  secret,
+  webhookConfig,
+  writeConfig,
+  type Program,
+} from '../../support/program.ts';
 import { assertKept, audit, type Audit } from '../audit.ts';
 import { Crowd, type Tried } from '../crowd.ts';
 import { History } from '../history.ts';

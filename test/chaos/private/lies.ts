@@ -1,7 +1,6 @@
 /** Runtimes that seem to run the model on this machine, and names that lead elsewhere. */
-import type { Step } from '../../fake/model-server.ts';
+import type { Step, FakeModel } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
-import type { FakeModel } from '../../fake/model-server.ts';
 import { near, type Network } from './network.ts';
 
 /** A vendor for public brains, and addresses that no private brain may ask. */

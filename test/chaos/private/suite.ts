@@ -13,8 +13,8 @@ import {
   secret,
   startProgram,
   writeConfig,
+  type Program,
 } from '../../support/program.ts';
-import type { Program } from '../../support/program.ts';
 import { seeded } from '../proof.ts';
 import { cases, honestCase, startRuntime, vendor, type Runtime } from './lies.ts';
 import type { Network } from './network.ts';

@@ -11,8 +11,8 @@ import {
   startProgram,
   webhookConfig,
   writeConfig,
+  type Program,
 } from '../../support/program.ts';
-import type { Program } from '../../support/program.ts';
 import { outcomeOf } from '../../support/run-svc.ts';
 import { Rows } from '../many/rows.ts';
 import { stopAsAsked } from '../outside.ts';

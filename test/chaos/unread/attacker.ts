@@ -1,6 +1,5 @@
 /** Loads svc from a process of its own, so that its work delays no probe. */
-import { operationsOf } from '../../admin/open-api.ts';
-import type { OpenApi } from '../../admin/open-api.ts';
+import { operationsOf, type OpenApi } from '../../admin/open-api.ts';
 import { ask } from '../outside.ts';
 import { Client, learn, type Expected } from './client.ts';
 import { flood, type Flood, type Flooded } from './flood.ts';

@@ -2,8 +2,7 @@
  * Every request that a connection may pipeline: each route of the admin server by its own
  * description, with each bearer, and the messages of a sender to the webhook.
  */
-import type { OpenApi, Operation } from '../../admin/open-api.ts';
-import { operationsOf } from '../../admin/open-api.ts';
+import { operationsOf, type OpenApi, type Operation } from '../../admin/open-api.ts';
 import { secret } from '../../support/program.ts';
 
 export const adminToken = 'an-administrator-token-of-the-tests';

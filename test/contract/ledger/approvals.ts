@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Approval, ApprovalId, Verdict } from '../../../src/domain/approval.ts';
-import { forgottenPerson, personOn, roleOf } from '../../../src/domain/approval.ts';
+import {
+  forgottenPerson,
+  personOn,
+  roleOf,
+  type Approval,
+  type ApprovalId,
+  type Verdict,
+} from '../../../src/domain/approval.ts';
 import { failure } from '../../../src/domain/failure.ts';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';

@@ -3,8 +3,17 @@ import assert from 'node:assert/strict';
 import type { Attachment } from '../../../src/domain/attachment.ts';
 import { failure } from '../../../src/domain/failure.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
-import type { Bench, LedgerCase } from './kit.ts';
-import { accept, answer, durably, hook, oneIn, promise, said } from './kit.ts';
+import {
+  accept,
+  answer,
+  durably,
+  hook,
+  oneIn,
+  promise,
+  said,
+  type Bench,
+  type LedgerCase,
+} from './kit.ts';
 
 const picture = (...bytes: number[]): Attachment => {
   return { kind: 'picture', name: 'a.png', picture: { type: 'image/png', bytes: bytesOf(bytes) } };

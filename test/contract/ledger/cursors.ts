@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import type { CursorMove } from '../../../src/ledger/ledger.ts';
-import { accept, durably, hook, noneIn, oneIn, promise, said } from './kit.ts';
-import type { Bench, LedgerCase } from './kit.ts';
+import {
+  accept,
+  durably,
+  hook,
+  noneIn,
+  oneIn,
+  promise,
+  said,
+  type Bench,
+  type LedgerCase,
+} from './kit.ts';
 
 /** A move of the cursor of these cases. */
 const to = (value: string, expected?: string | null): CursorMove => {

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import type { Acceptance, Receipt } from '../../../src/channels/channel.ts';
 import type { SessionMove, TurnRow } from '../../../src/domain/conversation.ts';
-import { createIdSource } from '../../../src/domain/ids.ts';
-import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
+import {
+  createIdSource,
+  type ChannelKey,
+  type ConversationId,
+  type IdSource,
+} from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { Effects, InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';

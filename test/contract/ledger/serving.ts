@@ -1,7 +1,20 @@
 /** Channels that are served, and channels that are not. */
 import assert from 'node:assert/strict';
-import { accept, answer, deliverAll, durably, hook, oneIn, other, promise, said } from './kit.ts';
-import { takeIn, textsIn, type Bench, type LedgerCase } from './kit.ts';
+import {
+  accept,
+  answer,
+  deliverAll,
+  durably,
+  hook,
+  oneIn,
+  other,
+  promise,
+  said,
+  takeIn,
+  textsIn,
+  type Bench,
+  type LedgerCase,
+} from './kit.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
 const oldest = ({ ledger }: Bench): number => ledger.backlog()[0]!.oldestAt;

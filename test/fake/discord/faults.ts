@@ -1,11 +1,14 @@
 /** Ways in which the fake answers badly when a test asks for it. */
 import type { ServerResponse } from 'node:http';
-import { breakAnswer, sendAnswer, takesEffect } from '../breakage.ts';
-import type { Breakage, HttpAnswer } from '../breakage.ts';
-import { tooMany } from './rate-limits.ts';
-import type { Scope } from './rate-limits.ts';
-import { failed } from './rest.ts';
-import type { RestAnswer } from './rest.ts';
+import {
+  breakAnswer,
+  sendAnswer,
+  takesEffect,
+  type Breakage,
+  type HttpAnswer,
+} from '../breakage.ts';
+import { tooMany, type Scope } from './rate-limits.ts';
+import { failed, type RestAnswer } from './rest.ts';
 import type { ErrorName } from './wire.ts';
 
 /** Only a `Breakage` may take effect. */

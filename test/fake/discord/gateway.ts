@@ -7,8 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import { intent, intentsKnown, op } from './wire.ts';
-import type { Snowflake, User } from './wire.ts';
+import { intent, intentsKnown, op, type Snowflake, type User } from './wire.ts';
 
 export type GatewayOptions = {
   readonly heartbeatMs: number;

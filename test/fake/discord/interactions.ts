@@ -4,8 +4,7 @@
  * /interactions/receiving-and-responding.
  */
 import type { RestAnswer } from './rest.ts';
-import { errors } from './wire.ts';
-import type { Channel, Message, Snowflake, User } from './wire.ts';
+import { errors, type Channel, type Message, type Snowflake, type User } from './wire.ts';
 
 type Button = {
   readonly type: 2;

@@ -7,12 +7,10 @@
  * the page says "characters".
  */
 import type { ChannelState, Guilds } from './guilds.ts';
-import { answerInteraction, componentsFault } from './interactions.ts';
-import type { Interaction } from './interactions.ts';
+import { answerInteraction, componentsFault, type Interaction } from './interactions.ts';
 import type { SlashCommands } from './slash-commands.ts';
 import type { UploadedFile } from '../form.ts';
-import { errors } from './wire.ts';
-import type { ErrorName, Message, Snowflake, User } from './wire.ts';
+import { errors, type ErrorName, type Message, type Snowflake, type User } from './wire.ts';
 
 export type Sent = {
   readonly channelId: Snowflake;

@@ -6,8 +6,14 @@
 import type { Guilds } from './guilds.ts';
 import { componentsFault, interactionOf } from './interactions.ts';
 import type { RestAnswer, RestRequest } from './rest.ts';
-import { errors } from './wire.ts';
-import type { Channel, ErrorName, Message, Snowflake, User } from './wire.ts';
+import {
+  errors,
+  type Channel,
+  type ErrorName,
+  type Message,
+  type Snowflake,
+  type User,
+} from './wire.ts';
 
 type Option = { readonly type: number; readonly name: string; readonly description: string };
 type Registered = {

@@ -6,8 +6,7 @@
  */
 import type { ChatState } from './chats.ts';
 import { integerOf, jsonOf } from './update-queue.ts';
-import { badRequest, fine, textOf } from './wire.ts';
-import type { Answer, Params } from './wire.ts';
+import { badRequest, fine, textOf, type Answer, type Params } from './wire.ts';
 
 type BotCommand = { readonly command: string; readonly description: string };
 export type Reaction = {

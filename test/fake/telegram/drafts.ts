@@ -10,8 +10,16 @@
 import type { ChatState } from './chats.ts';
 import { fixText, readText, type FormattedText } from './text.ts';
 import { integerOf } from './update-queue.ts';
-import { badRequest, fine, refuse, textOf } from './wire.ts';
-import type { Answer, Entity, Params, Refusal } from './wire.ts';
+import {
+  badRequest,
+  fine,
+  refuse,
+  textOf,
+  type Answer,
+  type Entity,
+  type Params,
+  type Refusal,
+} from './wire.ts';
 
 /** Who has drafts: everyone today, topics of private chats before, and nobody before that. */
 export type DraftsFor = 'everyone' | 'topics' | 'nobody';

@@ -1,9 +1,7 @@
 /** Ways in which the fake answers badly when a test asks for it. */
 import type { ServerResponse } from 'node:http';
-import { breakAnswer, sendAnswer } from '../breakage.ts';
-import type { Breakage, HttpAnswer } from '../breakage.ts';
-import { refuse } from './wire.ts';
-import type { Answer, Refusal } from './wire.ts';
+import { breakAnswer, sendAnswer, type Breakage, type HttpAnswer } from '../breakage.ts';
+import { refuse, type Answer, type Refusal } from './wire.ts';
 
 /** The first two never take effect. */
 export type Fault =

@@ -6,16 +6,28 @@
  * text's bounds and length.
  */
 import type { ChatState, Chats } from './chats.ts';
-import { answerCallbackQuery, editMessageReplyMarkup, readKeyboard } from './presses.ts';
+import {
+  answerCallbackQuery,
+  editMessageReplyMarkup,
+  readKeyboard,
+  type Press,
+} from './presses.ts';
 import { setMessageReaction, type CommandList, type Reaction } from './commands.ts';
 import type { Drafts } from './drafts.ts';
-import type { Press } from './presses.ts';
 import { deleteMessage, editMessageText } from './revising.ts';
 import { fixText, readText } from './text.ts';
-import { integerOf, jsonOf } from './update-queue.ts';
-import type { UpdateQueue } from './update-queue.ts';
-import { badRequest, fine, refuse, textOf } from './wire.ts';
-import type { Answer, Message, Params, Refusal, User } from './wire.ts';
+import { integerOf, jsonOf, type UpdateQueue } from './update-queue.ts';
+import {
+  badRequest,
+  fine,
+  refuse,
+  textOf,
+  type Answer,
+  type Message,
+  type Params,
+  type Refusal,
+  type User,
+} from './wire.ts';
 import type { UploadedFile } from '../form.ts';
 
 export type Sent = {

@@ -5,8 +5,16 @@
  * tdlib/telegram-bot-api) and of the platform behind it.
  */
 import { integerOf, jsonOf } from './update-queue.ts';
-import { badRequest, fine, textOf } from './wire.ts';
-import type { Answer, Message, Params, Refusal, User } from './wire.ts';
+import {
+  badRequest,
+  fine,
+  textOf,
+  type Answer,
+  type Message,
+  type Params,
+  type Refusal,
+  type User,
+} from './wire.ts';
 
 export type Button = { readonly text: string; readonly callback_data: string };
 export type Keyboard = { readonly inline_keyboard: readonly (readonly Button[])[] };

@@ -6,8 +6,7 @@
  * that show one every 0.1 s in a chat are refused after some seconds, with a wait of 3.
  */
 import { integerOf } from './update-queue.ts';
-import { refuse } from './wire.ts';
-import type { Params, Refusal } from './wire.ts';
+import { refuse, type Params, type Refusal } from './wire.ts';
 
 /** Tokens that come back evenly. */
 type Bucket = { readonly most: number; readonly perSecond: number };

@@ -7,8 +7,7 @@ import type { ChatState } from './chats.ts';
 import { readKeyboard } from './presses.ts';
 import { fixText, readText } from './text.ts';
 import { integerOf } from './update-queue.ts';
-import { badRequest, fine } from './wire.ts';
-import type { Answer, Message, Params, User } from './wire.ts';
+import { badRequest, fine, type Answer, type Message, type Params, type User } from './wire.ts';
 
 /** Without `reply_markup` the keyboard disappears. */
 export function editMessageText(

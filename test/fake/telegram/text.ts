@@ -7,9 +7,8 @@
  * a, blockquote). Of MarkdownV2 it checks only the reserved characters. It does not know the older
  * Markdown.
  */
-import { badRequest, textOf } from './wire.ts';
+import { badRequest, textOf, type Entity, type Params, type Refusal } from './wire.ts';
 import { jsonOf } from './update-queue.ts';
-import type { Entity, Params, Refusal } from './wire.ts';
 
 const charactersMax = 4_096;
 const bytesMax = 1 << 15;

@@ -5,8 +5,7 @@
  * fail_query_conflict in Client.cpp of tdlib/telegram-bot-api; TQueue.cpp of tdlib/td.
  */
 import { isForm, readForm } from '../form.ts';
-import { fine, refuse } from './wire.ts';
-import type { Answer, Params } from './wire.ts';
+import { fine, refuse, type Answer, type Params } from './wire.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const timeoutSecondsMax = 50;

@@ -1,7 +1,15 @@
 import '@xyflow/react/dist/base.css';
 import './flow.css';
-import { ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
-import type { Connection, Edge, EdgeChange, NodeChange } from '@xyflow/react';
+import {
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+  type Connection,
+  type Edge,
+  type EdgeChange,
+  type NodeChange,
+} from '@xyflow/react';
 import { useCallback, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import type { Status } from '../../../src/admin/admin.ts';
 import { Button } from '../../kit/button.tsx';

@@ -1,8 +1,7 @@
 /** Trials of draft brains; their results stay while the page is open. */
 import { create } from 'zustand';
 import type { TrialEvent, TryResult } from '../../../src/admin/config-trials.ts';
-import { ask, longLimitMs, refusedWith } from '../../kit/api.ts';
-import type { Answered, Refused } from '../../kit/api.ts';
+import { ask, longLimitMs, refusedWith, type Answered, type Refused } from '../../kit/api.ts';
 import { lastEvent } from '../../kit/events.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';

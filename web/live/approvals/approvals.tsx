@@ -1,7 +1,10 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
-import { approvalStates, type ApprovalRow } from '../../../src/domain/approval.ts';
-import type { ApprovalState } from '../../../src/domain/approval.ts';
+import {
+  approvalStates,
+  type ApprovalRow,
+  type ApprovalState,
+} from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { useKept } from '../../kit/entry.ts';
 import { Link } from '../../kit/link.tsx';

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assert as holds, constantFrom, oneof, property } from 'fast-check';
-import { stringMatching, tuple, uniqueArray } from 'fast-check';
+import {
+  assert as holds,
+  constantFrom,
+  oneof,
+  property,
+  stringMatching,
+  tuple,
+  uniqueArray,
+} from 'fast-check';
 import { runs } from '../../../../test/support/runs.ts';
 import { wireNames } from './definition.ts';
 

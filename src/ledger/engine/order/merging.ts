@@ -3,8 +3,13 @@
  * quick succession. Each stays a row of its own. The engine finds what belongs together when it
  * hands out the first, so a restart merges the same messages again.
  */
-import { apartMs, mediaOf, type Gather, type Message } from '../../../domain/message.ts';
-import type { PlatformTime } from '../../../domain/message.ts';
+import {
+  apartMs,
+  mediaOf,
+  type Gather,
+  type Message,
+  type PlatformTime,
+} from '../../../domain/message.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import { isSuspect } from './crash-isolation.ts';

@@ -18,15 +18,17 @@ import { Leaving } from './leaving.ts';
 import { DelayQueue } from './delay-queue.ts';
 import { MergeWaits, type MergeClock } from './merging.ts';
 import { Offering } from './offering.ts';
-import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
-import type {
-  InRow,
-  ConversationQueue,
-  OutRow,
-  OutState,
-  Row,
-  StoredMessage,
-  StoredReply,
+import {
+  makeInRow,
+  makeOutRow,
+  MessageProgress,
+  type InRow,
+  type ConversationQueue,
+  type OutRow,
+  type OutState,
+  type Row,
+  type StoredMessage,
+  type StoredReply,
 } from './rows.ts';
 import { ReadyQueues } from './ready-queues.ts';
 import type { ChannelBacklog } from '../../ledger.ts';

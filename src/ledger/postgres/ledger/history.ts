@@ -6,8 +6,13 @@ import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conve
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Awaitable } from '../../engine/storage.ts';
-import { keyOf, Memories, memoryOf } from '../../engine/memories.ts';
-import type { ConversationRecord, Where } from '../../engine/memories.ts';
+import {
+  keyOf,
+  Memories,
+  memoryOf,
+  type ConversationRecord,
+  type Where,
+} from '../../engine/memories.ts';
 import { Cursors } from '../../engine/order/cursors.ts';
 import { unroutableCursor } from '../../engine/order/unroutable.ts';
 import type { Memory } from '../../ledger.ts';

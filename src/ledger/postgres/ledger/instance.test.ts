@@ -7,8 +7,13 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { takeInstance, type Taken } from '../../../../test/fake/postgres/former-instance.ts';
 import { farProcess, goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
-import { endedByStorage, endedClean, ownProcess } from './instance.ts';
-import type { ProcessFacts, TakingDeps } from './instance.ts';
+import {
+  endedByStorage,
+  endedClean,
+  ownProcess,
+  type ProcessFacts,
+  type TakingDeps,
+} from './instance.ts';
 import { patienceMs, until } from '../../../../test/support/waiting.ts';
 
 function take(marks: Marks, parts: Partial<TakingDeps> = {}): Promise<Taken> {

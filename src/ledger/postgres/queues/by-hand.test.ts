@@ -15,8 +15,12 @@ import {
   until,
 } from '../../../../test/contract/ledger/kit.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
-import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
-import type { TestStore } from '../../../../test/fake/postgres/stores.ts';
+import {
+  comesIn,
+  comesOut,
+  TestStores,
+  type TestStore,
+} from '../../../../test/fake/postgres/stores.ts';
 import { runs } from '../../../../test/support/runs.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';

@@ -17,8 +17,17 @@ import type { TrailingStatements } from '../write/writer.ts';
 import { waitsOnRelease, type OwnedQueue } from './owned-queue.ts';
 import type { OwnedQueues } from './owned-queues.ts';
 import type { QueueName } from './row-pages.ts';
-import { freeQueues, queuesMax, ownQueues, owners, release } from './queue-statements.ts';
-import { takeDue, takenBefore, takeWaiting, clearAttempts } from './queue-statements.ts';
+import {
+  freeQueues,
+  queuesMax,
+  ownQueues,
+  owners,
+  release,
+  takeDue,
+  takenBefore,
+  takeWaiting,
+  clearAttempts,
+} from './queue-statements.ts';
 
 /** After this many failed releases this asks for the owner of the queue. */
 const failedReleasesMax = 20;

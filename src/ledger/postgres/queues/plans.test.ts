@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { hook } from '../../../../test/contract/ledger/kit.ts';
-import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
-import type { PlanNode } from '../../../../test/fake/explain.ts';
+import {
+  gatherOnlyWhenTold,
+  planOf,
+  tablesReadWhole,
+  type PlanNode,
+} from '../../../../test/fake/explain.ts';
 import { fill } from '../../../../test/fake/filled-postgres.ts';
 import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';

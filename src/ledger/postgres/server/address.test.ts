@@ -5,8 +5,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { runs } from '../../../../test/support/runs.ts';
-import type { ServerAddress } from './address.ts';
-import { readAddress } from './address.ts';
+import { readAddress, type ServerAddress } from './address.ts';
 
 function read(url: string): ServerAddress {
   const address = readAddress(url);

@@ -7,8 +7,7 @@ import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.t
 import type { ApprovalId } from '../../../domain/approval.ts';
 import type { AskedRecord } from '../../engine/approval-record.ts';
 import { connect } from '../server/connect.ts';
-import type { AcceptWrite } from './accepts.ts';
-import type { Taker } from './accepts.ts';
+import type { AcceptWrite, Taker } from './accepts.ts';
 import { compose } from './compose.ts';
 import type { Statement } from './statement.ts';
 import type { TurnWrite } from './turns.ts';

@@ -1,7 +1,12 @@
 /** Rows for an accepted message and for the end of a turn. */
 import { recordOfAsked, type AskedRecord } from '../../engine/approval-record.ts';
-import { messageBody, replyBody, summaryOfTurn, traceText } from '../../engine/bodies.ts';
-import { unsentText } from '../../engine/bodies.ts';
+import {
+  messageBody,
+  replyBody,
+  summaryOfTurn,
+  traceText,
+  unsentText,
+} from '../../engine/bodies.ts';
 import type { Arrival, TurnEnd } from '../../engine/storage.ts';
 import type { Approval } from '../../../domain/approval.ts';
 import type { Message } from '../../../domain/message.ts';

@@ -15,10 +15,10 @@ import {
   oneIn,
   said,
   until,
+  effects,
+  ids,
 } from '../../../../test/contract/ledger/kit.ts';
-import { effects, ids } from '../../../../test/contract/ledger/kit.ts';
-import type { ConversationId, ModelName } from '../../../domain/ids.ts';
-import { createIdSource } from '../../../domain/ids.ts';
+import { createIdSource, type ConversationId, type ModelName } from '../../../domain/ids.ts';
 import { openSqliteLedger } from '../sqlite.ts';
 
 const migration = new URL('./migrations/0001-start.sql', import.meta.url);

@@ -6,8 +6,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { systemClock } from '../../../lib/clock.ts';
-import { accept, effects, hook, oneIn, said } from '../../../../test/contract/ledger/kit.ts';
-import { ids, type Bench } from '../../../../test/contract/ledger/kit.ts';
+import {
+  accept,
+  effects,
+  hook,
+  oneIn,
+  said,
+  ids,
+  type Bench,
+} from '../../../../test/contract/ledger/kit.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NoteMove } from '../../../domain/note.ts';
 import type { BegunCall, ToolUse } from '../../../domain/tool-use.ts';

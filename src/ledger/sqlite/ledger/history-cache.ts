@@ -6,8 +6,13 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
-import { activeSession, Memories, memoryOf } from '../../engine/memories.ts';
-import type { ConversationRecord, Where } from '../../engine/memories.ts';
+import {
+  activeSession,
+  Memories,
+  memoryOf,
+  type ConversationRecord,
+  type Where,
+} from '../../engine/memories.ts';
 import { unroutableCursor } from '../../engine/order/unroutable.ts';
 import type { Awaitable } from '../../engine/storage.ts';
 import { Cursors } from '../../engine/order/cursors.ts';

@@ -3,8 +3,15 @@
  * first configuration used with this schema. Then texts on a channel that a public brain answers
  * are public, and all others are private.
  */
-import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
-import { readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { Write } from '../write/statements.ts';

@@ -5,9 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { accept, answer, newIds, oneIn, said } from '../../../../test/contract/ledger/kit.ts';
-import { takeIn, takeOut, textsIn, textsOut } from '../../../../test/contract/ledger/kit.ts';
-import { hook, type Bench } from '../../../../test/contract/ledger/kit.ts';
+import {
+  accept,
+  answer,
+  newIds,
+  oneIn,
+  said,
+  takeIn,
+  takeOut,
+  textsIn,
+  textsOut,
+  hook,
+  type Bench,
+} from '../../../../test/contract/ledger/kit.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import { openSqliteLedger } from '../sqlite.ts';

@@ -3,8 +3,14 @@ import type { MessageId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
 import type { Trace } from '../../../domain/trace.ts';
-import { messageBody, messageFrom, replyBody, replyFrom } from '../../engine/bodies.ts';
-import { summaryOfTurn, traceText } from '../../engine/bodies.ts';
+import {
+  messageBody,
+  messageFrom,
+  replyBody,
+  replyFrom,
+  summaryOfTurn,
+  traceText,
+} from '../../engine/bodies.ts';
 import type { Effects } from '../../ledger.ts';
 import { labelOf, type Labels } from '../ledger/sensitivity-labels.ts';
 import type { Value, Write } from './statements.ts';
