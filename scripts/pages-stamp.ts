@@ -54,7 +54,8 @@ export function forgetPages(): void {
  * @param folder the one that the new folder will replace
  */
 export function beginFolder(folder: string): string {
-  const [parent, prefix] = [dirname(folder), `.${basename(folder)}-`];
+  const parent = dirname(folder);
+  const prefix = `.${basename(folder)}-`;
   mkdirSync(parent, { recursive: true });
   for (const name of readdirSync(parent)) {
     const pid = name.startsWith(prefix) ? parseInt(name.slice(prefix.length), 10) : NaN;

@@ -17,7 +17,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   // An error of stderr, on a full disk for example, must not end the service.
   stderr.on('error', () => {});
   const cwd = process.cwd();
-  const [stop, abandon] = [stopping.signal, abandoning.signal];
+  const stop = stopping.signal;
+  const abandon = abandoning.signal;
   const secrets = createSecretLookup({ env, cwd, stderr });
   const io: Io = { stdin, stdout, stderr, env, cwd, secrets, stop, abandon, onHangUp };
   // A command may wait only for a deadline, which does not keep the process alive.

@@ -6,7 +6,8 @@ const chunkBytes = 1 << 20;
 
 /** @returns a sentence for each difference, in order of the names; empty when they are the same */
 export function differences(one: string, other: string): readonly string[] {
-  const [first, second] = [kindsIn(one), kindsIn(other)];
+  const first = kindsIn(one);
+  const second = kindsIn(other);
   const names = [...new Set([...first.keys(), ...second.keys()])].sort();
   return names.flatMap((name) => {
     const [a, b] = [first.get(name), second.get(name)];
@@ -38,7 +39,8 @@ function firstDifference(one: string, other: string): number | null {
   const [a, b] = [Buffer.alloc(chunkBytes), Buffer.alloc(chunkBytes)];
   try {
     for (let at = 0; ;) {
-      const [read, readOther] = [filled(files[0]!, a), filled(files[1]!, b)];
+      const read = filled(files[0]!, a);
+      const readOther = filled(files[1]!, b);
       const both = Math.min(read, readOther);
       if (!a.subarray(0, both).equals(b.subarray(0, both))) {
         return at + a.subarray(0, both).findIndex((byte, index) => byte !== b[index]);

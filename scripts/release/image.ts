@@ -19,7 +19,8 @@ export const image: Part = {
     const scratch = join(making.scratch, 'image');
     const folder = join(scratch, 'files');
     mkdirSync(folder, { recursive: true });
-    const [program, node] = [await making.program(), await making.node()];
+    const program = await making.program();
+    const node = await making.node();
     layImageRoot({ root: making.root, program, node, folder });
     const tag = `svc:${making.version}`;
     const archive = await build({ making, scratch, folder, tag });

@@ -63,7 +63,8 @@ const others: readonly Other[] = [
 ];
 
 async function makeForLinux(making: Making, scratch: string): Promise<string> {
-  const [program, node] = [await making.program(), await making.node()];
+  const program = await making.program();
+  const node = await making.node();
   const name = `svc-${making.version}-linux-x64`;
   deliver(await joined({ root: making.root, scratch, program, node }), making, name);
   return name;

@@ -217,7 +217,9 @@ function joined(one: Component, other: Component): readonly Property[] {
 function serialOf(content: object): string {
   const hex = createHash('sha256').update(JSON.stringify(content)).digest('hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
-  const [a, b, c] = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`];
+  const a = hex.slice(0, 8);
+  const b = hex.slice(8, 12);
+  const c = `8${hex.slice(13, 16)}`;
   return `urn:uuid:${a}-${b}-${c}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 

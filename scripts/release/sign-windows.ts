@@ -31,8 +31,10 @@ export function unsign(file: string): void {
   const bytes = readFileSync(file);
   const optional = bytes.readUInt32LE(0x3c) + 24;
   if (bytes.readUInt16LE(optional) !== 0x20b) throw new Error(`${file} is no PE32+`);
-  const [checksum, table] = [optional + 64, optional + 144];
-  const [from, size] = [bytes.readUInt32LE(table), bytes.readUInt32LE(table + 4)];
+  const checksum = optional + 64;
+  const table = optional + 144;
+  const from = bytes.readUInt32LE(table);
+  const size = bytes.readUInt32LE(table + 4);
   if (size === 0) return;
   if (from + size !== bytes.length) throw new Error(`${file} has more behind its signature`);
   bytes.writeUInt32LE(0, checksum);

@@ -96,7 +96,8 @@ async function sumsOf(folder: string): Promise<string> {
 
 /** Signs the file, and verifies the signature. */
 async function sign(file: string, key: Key, { scratch, version }: SumsOptions): Promise<void> {
-  const [made, publicKey] = [join(scratch, signature), join(scratch, 'minisign.pub')];
+  const made = join(scratch, signature);
+  const publicKey = join(scratch, 'minisign.pub');
   // minisign's own comment would contain the time.
   const comment = `${sums} of svc ${version}`;
   const input = `${key.password}\n`;

@@ -105,7 +105,8 @@ function ofToday(
   reserved: string | null,
 ): LimitSummary | null {
   if (most === null) return null;
-  const [taken, held] = [used ?? '0', reserved ?? '0'];
+  const taken = used ?? '0';
+  const held = reserved ?? '0';
   const percent = percentOf(sumOf(taken, held), String(most));
   return { limit, most: String(most), used: taken, reserved: held, percent };
 }

@@ -92,7 +92,8 @@ class ApprovalUpkeep {
 
   /** @returns in how many milliseconds the next approval is due */
   async #pass(): Promise<number> {
-    const [deps, { peers }] = [this.#deps, this.#options];
+    const deps = this.#deps;
+    const { peers } = this.#options;
     const { approvals } = deps.ledger;
     const now = deps.now();
     const waiting = await approvals.waiting();
@@ -171,7 +172,8 @@ class ApprovalUpkeep {
     const asker = `${kindTypeOf(channel)}:${sender.id}`;
     return names.flatMap((name) => {
       const colon = name.indexOf(':');
-      const [type, user] = [name.slice(0, colon) as ChannelType, name.slice(colon + 1)];
+      const type = name.slice(0, colon) as ChannelType;
+      const user = name.slice(colon + 1);
       return name === asker ? [] : [{ name, user, type }];
     });
   }

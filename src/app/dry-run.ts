@@ -120,7 +120,8 @@ export class DryRun {
     this.#outcomes.fill(null);
     const { now, steady } = this.#deps;
     const sensitivity = strictest(this.#config.sensitivity, label);
-    const [askedAt, since] = [now(), steady()];
+    const askedAt = now();
+    const since = steady();
     const id = this.#ids.message();
     const channel = this.#channel;
     const address = { channel, target: '' };

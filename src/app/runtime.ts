@@ -144,7 +144,8 @@ export class Runtime {
     const swapped = this.#swapped;
     this.#swapped = promise;
     await swapped;
-    const [{ ledger, events, now }, givenUp] = [this.#deps, this.#draining.signal];
+    const { ledger, events, now } = this.#deps;
+    const givenUp = this.#draining.signal;
     const run = (): void => this.#swap(runningConfig);
     return openRunningConfig({
       runningConfig,
@@ -175,7 +176,8 @@ export class Runtime {
     this.#deps.ledger.serve([...runningConfig.activeRoutes.keys()]);
     this.#matchWorkerPools(runningConfig);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
-    const [{ events }, { peers }] = [this.#deps, this.#options];
+    const { events } = this.#deps;
+    const { peers } = this.#options;
     runningConfig.run({ acceptOn: this.#intake.acceptOn, events, peers, before: others });
     for (const [key, route] of runningConfig.activeRoutes) offerCommands(this.#deps, key, route);
     events.configUsed({

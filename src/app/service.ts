@@ -160,7 +160,8 @@ function agentOptions(
   deps: BrainDeps,
   skills: string | null,
 ): AgentOptions {
-  const [{ name, now, steady, onFault }, { memory, governance: grants }] = [shared, config];
+  const { name, now, steady, onFault } = shared;
+  const { memory, governance: grants } = config;
   const tools = createTools(config, { ...deps, brain: name, resolve: resolveName });
   const scope: NoteScope =
     memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };

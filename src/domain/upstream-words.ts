@@ -124,7 +124,8 @@ function onOneLine(text: string): string {
 
 /** Whether the words contain a piece of the text, in any spacing and case. */
 function repeatsPieceOf(said: string, text: string): boolean {
-  const [where, what] = [folded(said), folded(text)];
+  const where = folded(said);
+  const what = folded(text);
   if (what.length < echoLengthMin) return false;
   const length = Math.min(echoLength, what.length);
   for (let at = 0; at + length <= where.length; at++) {

@@ -116,7 +116,8 @@ export class LogHistogram {
   /** Adds such pairs, and ignores invalid ones. */
   addTold(pairs: readonly number[]): void {
     for (let at = 0; at + 1 < pairs.length; at += 2) {
-      const [place, count] = [pairs[at]!, pairs[at + 1]!];
+      const place = pairs[at]!;
+      const count = pairs[at + 1]!;
       const isBucket = Number.isInteger(place) && place >= 0 && place < buckets;
       if (!isBucket || !Number.isSafeInteger(count) || count < 0) continue;
       this.#counts[place]! += count;

@@ -14,7 +14,8 @@ export function plainAddress(address: string): string {
   const six = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? address;
   const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(six);
   if (mapped === null) return six;
-  const [high, low] = [Number.parseInt(mapped[1]!, 16), Number.parseInt(mapped[2]!, 16)];
+  const high = Number.parseInt(mapped[1]!, 16);
+  const low = Number.parseInt(mapped[2]!, 16);
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 

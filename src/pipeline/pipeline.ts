@@ -111,7 +111,8 @@ export async function receiveAtGate(
 export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): Promise<void> {
   if (claim.poison) return buryMessage(deps, route, claim, 'poison');
   const { message, memory, stop } = claim;
-  const [claimedAt, since] = [deps.now(), deps.steady()];
+  const claimedAt = deps.now();
+  const since = deps.steady();
   const where = { channel: message.channel, id: message.id, brain: route.brain.name };
   deps.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, deps) });
 
@@ -129,7 +130,8 @@ export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): 
   if (stop.stopped) return deps.ledger.release(claim);
   if (end === null) return deps.ledger.release(claim);
 
-  const [decidedAt, ms] = [deps.now(), deps.steady() - since];
+  const decidedAt = deps.now();
+  const ms = deps.steady() - since;
   const timeline = { decision, claimedAt, decidedAt, turnContext };
   const effects = effectsOf(deps, route, claim, end, timeline);
   // A claim that was lost meanwhile has changed nothing, so there is nothing to report.
@@ -219,7 +221,8 @@ export async function sendReply(deps: Deps, route: ActiveRoute, claim: OutClaim)
     deps,
     route.channel.deliverMsMax,
   );
-  const [channel, message] = [reply.address.channel, reply.inReplyTo];
+  const channel = reply.address.channel;
+  const message = reply.inReplyTo;
   const where = { channel, id: reply.id, message, attempt: number };
   switch (next.kind) {
     case 'delivered':

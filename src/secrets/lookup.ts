@@ -145,7 +145,8 @@ export class Lookup implements ServiceSecrets {
   }
 
   async find(names: readonly string[], stop?: AbortSignal): Promise<SecretLookupResults> {
-    const [at, held] = [this.#settings.now(), this.#held];
+    const at = this.#settings.now();
+    const held = this.#held;
     const found = await this.#find(names, held, stop);
     for (const [name, one] of found) if (!held.has(name)) this.#foundAt.set(one, at);
     return found;

@@ -79,7 +79,8 @@ class Hub implements EventHub {
     this.#now = clock.now;
     this.frames = new LiveEvents(clock.now);
     this.#debug = log.enabled('debug');
-    const [totals, calls] = [this.#totals, this.#calls];
+    const totals = this.#totals;
+    const calls = this.#calls;
     this.meters = {
       channels: this.#channels.byType,
       get providers() {

@@ -83,7 +83,8 @@ export class ServiceCore implements AsyncDisposable {
 
   /** The settings of the admin server for a service that runs as a core. */
   get around(): Around {
-    const [link, signIn] = [this.#link, this.#signIn];
+    const link = this.#link;
+    const signIn = this.#signIn;
     return {
       link: {
         signIn,

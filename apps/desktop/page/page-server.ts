@@ -118,7 +118,8 @@ async function currentStatePage(deps: RoomDeps, notice: Notice | null, { query }
 
 async function configuration({ application, repairs }: RoomDeps, notice: Notice | null) {
   const { config: file } = application.facts;
-  const [read, earlier] = [await repairs.read(), await repairs.earlier()];
+  const read = await repairs.read();
+  const earlier = await repairs.earlier();
   if (read.kind === 'text') {
     const { text, revision } = read;
     return configurationPage({ file, text, revision, problems: [], earlier }, notice);

@@ -217,8 +217,10 @@ async function openParts(
   const record = createCoreRecord(join(places.runtime, 'core.json'));
   const config = configOf(options, record);
   const settings = await SettingsFile.read(places.settings);
-  const [application, server] = [new LatePart<ShellApplication>(), new LatePart<PageServer>()];
-  const [core, window] = [new LatePart<CoreSupervisor>(), new LatePart<WindowSupervisor>()];
+  const application = new LatePart<ShellApplication>();
+  const server = new LatePart<PageServer>();
+  const core = new LatePart<CoreSupervisor>();
+  const window = new LatePart<WindowSupervisor>();
   const inMemory = new Map<string, string>();
   const context = {
     options,

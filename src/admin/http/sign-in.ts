@@ -77,7 +77,8 @@ export class SignIn implements CodeTrade {
   grant(): string {
     const token = randomBytes(tokenBytes).toString('base64url');
     this.#withdraw('moved');
-    const [matches, ended] = [createTokenCheck(token), new AbortController()];
+    const matches = createTokenCheck(token);
+    const ended = new AbortController();
     this.#token = { matches, ended, usedAt: this.#steady() };
     return token;
   }

@@ -155,7 +155,8 @@ class LiveEventSender {
     if (this.#until === null || this.#deps.steady() > this.#until) return this.end();
     if (this.#isSending) return;
     const most = (liveEventsMax * this.#times.batchMs) / 1_000;
-    const [liveEvents, leftOut] = [this.#liveEvents, this.#leftOut];
+    const liveEvents = this.#liveEvents;
+    const leftOut = this.#leftOut;
     this.#allowed = Math.min(liveEventsMax, this.#allowed - liveEvents.length + most);
     if (liveEvents.length + leftOut === 0) return;
     this.#liveEvents = [];

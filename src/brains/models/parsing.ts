@@ -197,7 +197,8 @@ export function usageOf(
   output: unknown,
   all?: unknown,
 ): Usage | null {
-  const [reported, total] = [countOf(output), countOf(all)];
+  const reported = countOf(output);
+  const total = countOf(all);
   const inputTokens = inputOf(recordOf(root?.['usage']), countOf(input), reported, total);
   const isIncomplete = inputTokens === null || reported === null || total === null;
   const outputTokens = isIncomplete ? reported : Math.max(reported, total - inputTokens);

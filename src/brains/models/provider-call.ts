@@ -403,7 +403,8 @@ function usedTokens(
   const isAnswer = parsed.kind === 'answer' || answerFailures.has(parsed.failure.kind);
   if (!isAnswer && inputTokens === null && outputTokens === null) return nothing;
   const written = Math.min(tokensIn(result.body), maxTokens.output || Infinity);
-  const [input, output] = [inputTokens ?? maxTokens.input, outputTokens ?? written];
+  const input = inputTokens ?? maxTokens.input;
+  const output = outputTokens ?? written;
   return { input, output, estimated: true, ...fromCache };
 }
 

@@ -191,7 +191,8 @@ export class Connection {
 
   #tick(): void {
     const { now, steady, limits } = this.#deps;
-    const [time, at] = [now(), steady()];
+    const time = now();
+    const at = steady();
     // Setting the clock forward also costs a new connection.
     const isLate = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
     this.#tickedAt = time;

@@ -63,7 +63,8 @@ export class Deferrals {
     }
     const { content, allowed_mentions, flags } = toWire(reply, target);
     const body = { content, allowed_mentions, flags, ...componentsOf(reply) };
-    const [route, { file }] = [routeOf(deferred), reply];
+    const route = routeOf(deferred);
+    const { file } = reply;
     const result = await (file === undefined
       ? api.patch(route, body, signal)
       : putFile(api, 'PATCH', route, file.name, body, signal));

@@ -225,7 +225,8 @@ class Discord implements Messenger {
 
   sameAs(other: Channel): boolean {
     if (!(other instanceof Discord)) return false;
-    const [ours, theirs] = [this.#deps, other.#deps];
+    const ours = this.#deps;
+    const theirs = other.#deps;
     return (
       ours.token === theirs.token &&
       ours.config.baseUrl === theirs.config.baseUrl &&

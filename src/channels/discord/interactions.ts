@@ -31,7 +31,8 @@ const button = 2;
 /** A context: a chat of people without the bot. */
 export const betweenPeople = 2;
 /** Callback types: no change, or a changed message. */
-const [deferredUpdate, updateMessage] = [6, 7];
+const deferredUpdate = 6;
+const updateMessage = 7;
 export type PressMessage = WireMessage & { readonly press: Press };
 
 /**

@@ -20,7 +20,8 @@ export type Deferral = { readonly id: string; readonly token: string };
 export type CommandMessage = WireMessage & { readonly deferral: Deferral };
 
 const applicationCommand = 2;
-const [chatInput, stringOption] = [1, 3];
+const chatInput = 1;
+const stringOption = 3;
 const textOption = 'text';
 /** In a server, and in the chat with the bot. */
 const contexts = [0, 1];

@@ -128,7 +128,8 @@ export class RecentQuestions {
   #add(name: string, facts: QuestionFacts): Question {
     this.#expire();
     const { text, saidAt } = facts;
-    const [author, at] = [authorKeyOf(facts), this.#steady()];
+    const author = authorKeyOf(facts);
+    const at = this.#steady();
     const isNew = { id: null, isMerged: false, isEdited: false } as const;
     const question: Question = { author, text, saidAt, at, ...isNew, answer: [] };
     this.#questions.set(name, question);

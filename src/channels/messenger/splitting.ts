@@ -164,7 +164,8 @@ class BreakPoints {
    */
   line(least: number): Cut | null {
     return this.#lineEnd(least, (index) => {
-      const [line, next] = [this.#lines[index]!, this.#lines[index + 1]!];
+      const line = this.#lines[index]!;
+      const next = this.#lines[index + 1]!;
       return line.edge !== 'opens' && next.edge !== 'closes';
     });
   }

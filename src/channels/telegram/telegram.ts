@@ -244,7 +244,8 @@ class Telegram implements Messenger {
 
   sameAs(other: Channel): boolean {
     if (!(other instanceof Telegram)) return false;
-    const [ours, theirs] = [this.#deps, other.#deps];
+    const ours = this.#deps;
+    const theirs = other.#deps;
     return (
       ours.token === theirs.token &&
       ours.config.tokenEnv === theirs.config.tokenEnv &&

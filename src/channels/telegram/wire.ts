@@ -139,7 +139,8 @@ function parseMessage(wire: Wire, bot: Bot): IncomingMessage | null {
  * @param parsed the text of the edited message; null: svc does not answer it
  */
 function asEdit(wire: Wire, parsed: IncomingMessage | null): Pick<Update, 'message' | 'edits'> {
-  const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
+  const saidAt = wire['date'];
+  const editedAt = wire['edit_date'];
   if (parsed === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return noEdit;
   if ((editedAt - saidAt) * 1_000 > editMsMax) return noEdit;
   const target = parseTarget(parsed);

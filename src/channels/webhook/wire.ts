@@ -59,7 +59,8 @@ export function parseInbound(json: string, mapping: Mapping): WireMessage | Wire
     return problem('missing_sender', `${fields.nameOf('sender_id')} is missing: who sends this?`);
   }
   if (text === null && reference === null) {
-    const [textName, mediaName] = [fields.nameOf('text'), fields.nameOf('media_url')];
+    const textName = fields.nameOf('text');
+    const mediaName = fields.nameOf('media_url');
     return problem('missing_content', `There is no content: give ${textName} or ${mediaName}.`);
   }
   return {

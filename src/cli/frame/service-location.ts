@@ -158,7 +158,8 @@ type Written = Readonly<Record<keyof OwnAddresses, string | null>>;
 
 /** @returns the addresses, or a sentence about the first that is no address */
 export function readOwnAddresses(written: Written): OwnAddresses | { readonly fault: string } {
-  const [webhook, admin] = [addressOf('webhook', written), addressOf('admin', written)];
+  const webhook = addressOf('webhook', written);
+  const admin = addressOf('admin', written);
   if (typeof webhook === 'string') return { fault: webhook };
   if (typeof admin === 'string') return { fault: admin };
   return { webhook, admin };

@@ -63,7 +63,8 @@ const orphanMs = 400;
 
 /** Listens for the signals that end this process. */
 export function listenForSignals(): Signals {
-  const [stopping, abandoning] = [new AbortController(), new AbortController()];
+  const stopping = new AbortController();
+  const abandoning = new AbortController();
   let hangUp: (() => void) | null = null;
   const count = new SignalCount((signal) => {
     if (!stopping.signal.aborted) return stopping.abort();

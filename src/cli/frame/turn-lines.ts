@@ -27,7 +27,8 @@ type TurnLinesOptions = Clock & {
 };
 
 /** The most lines at once, and the lines per second over a longer time. */
-const [linesAtOnce, linesEachSecond] = [20, 4];
+const linesAtOnce = 20;
+const linesEachSecond = 4;
 const moreAfterMs = 1_000;
 
 export class TurnLines implements Disposable {

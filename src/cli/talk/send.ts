@@ -26,7 +26,8 @@ import { StandIn } from '../../app/webhook-client/one-reply-receiver.ts';
 import type { Story } from '../../domain/story.ts';
 
 /** Seconds to wait for the answer. */
-const [secondsUsual, secondsMax] = [120, 3_600];
+const secondsUsual = 120;
+const secondsMax = 3_600;
 
 const table = {
   as: { type: 'string' },

@@ -33,7 +33,8 @@ const table = {
   junit: { type: 'string', values: 'file' },
 } as const;
 
-const [jobsUsual, jobsMost] = [8, 64];
+const jobsUsual = 8;
+const jobsMost = 64;
 
 export const tryCases: Command = {
   name: 'try',
@@ -324,7 +325,9 @@ function rowOf(result: CaseResult, mask: Mask): CaseRow {
   return { brain: brain.name, index, text, note, passed, ms, failures, runs };
 }
 
-const [beginningMax, failureMax, failuresMax] = [60, 400, 6];
+const beginningMax = 60;
+const failureMax = 400;
+const failuresMax = 6;
 
 /** One line per case, and below it why the case failed. */
 function linesOf(row: CaseRow, coloured: boolean): string {

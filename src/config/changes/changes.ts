@@ -281,7 +281,8 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
     const next = to.get(type);
     if (next === undefined) sentences.push(endSentence(type));
     else {
-      const [kind, path] = [findKind(type), `channels[${next.index}]`];
+      const kind = findKind(type);
+      const path = `channels[${next.index}]`;
       const stays = refused.has(`${path}.${kind?.listener?.block}.bind`);
       if (!stays) sentences.push(...reconnectSentences(type, kind, channel, next.value));
     }

@@ -105,7 +105,8 @@ export function attachmentRows(attachments: readonly Attachment[]): readonly Att
 
 /** A kind that this release does not know becomes `unread`. */
 export function attachmentOf({ kind, name, type, content }: Record<string, unknown>): Attachment {
-  const [named, text] = [String(name), String(content)];
+  const named = String(name);
+  const text = String(content);
   switch (kind) {
     case 'picture':
       return { kind, name: named, picture: pictureOf(type, text) };

@@ -124,7 +124,9 @@ export class QueueLedger implements Ledger {
       bury: (claim, why) => this.deadLetter(claim, why),
     });
     const settled = (): void => this.#intakeLimit.settled();
-    const [open, accepting, requests] = [this.#open, this.#accepting, this.#requests];
+    const open = this.#open;
+    const accepting = this.#accepting;
+    const requests = this.#requests;
     const takeoverDeps = { requests, claiming: this.#claiming, settled };
     const byHand = new ActiveTakeovers({ now, steady, rows, storage, news, ...takeoverDeps });
     this.takeovers = byHand;

@@ -118,7 +118,8 @@ async function isOurs(client: Client, named: string): Promise<StoreProblem | nul
   if ((await schemaState(client)).kind !== 'ours') {
     return problem('storage_missing', `The ${named} has no tables of svc.`);
   }
-  const [version, known] = [await schemaVersion(client), migrationFiles().length];
+  const version = await schemaVersion(client);
+  const known = migrationFiles().length;
   if (version === known) return null;
   if (version > known) {
     return problem(

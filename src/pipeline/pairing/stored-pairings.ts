@@ -94,7 +94,8 @@ export class StoredPairings {
    * @param without removes this change, and no other, from a state
    */
   replaceState(state: PairingState, without: (state: PairingState) => PairingState): Change {
-    const [before, expected] = [this.state, this.#expected];
+    const before = this.state;
+    const expected = this.#expected;
     const value = JSON.stringify(state);
     this.#set(state, value);
     const undo = (): void => {

@@ -29,7 +29,8 @@ export function fixesOf(problem: ConfigProblem, document: JsonObject): readonly 
   const path = pathOf(problem.path);
   const make = fixers[problem.code as ProblemCode];
   if (make === undefined) return [];
-  const [outer, key] = [path.slice(0, -1), path.at(-1) ?? ''];
+  const outer = path.slice(0, -1);
+  const key = path.at(-1) ?? '';
   return make({ path, document, value: valueAt(document, path), outer, key });
 }
 

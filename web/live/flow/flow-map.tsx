@@ -117,7 +117,8 @@ function Edges({ graph, rates, height }: EdgesProps) {
       {graph.edges.map(({ from, to, isOpen }) => {
         const [a, b] = [spots.get(from), spots.get(to)];
         if (a === undefined || b === undefined) return null;
-        const [x, middle] = [a.x + columnWidth, (a.x + columnWidth + b.x) / 2];
+        const x = a.x + columnWidth;
+        const middle = (a.x + columnWidth + b.x) / 2;
         const isBusy = isOpen && (rates.lines.get(lineKey(from, to)) ?? 0) > 0;
         return (
           <path

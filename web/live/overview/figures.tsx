@@ -141,7 +141,8 @@ function DeadLetters({ status: { counts }, figures }: Shown & { readonly status:
 function Tokens({ figures }: Shown) {
   if (figures === null) return <Figure name="Tokens" value="–" below={null} place={null} />;
   const { inputTokens, outputTokens } = figures.whole;
-  const [read, written] = [sumOf(inputTokens), sumOf(outputTokens)];
+  const read = sumOf(inputTokens);
+  const written = sumOf(outputTokens);
   return (
     <Figure
       name={`Tokens ${coveredBy(figures)}`}

@@ -183,7 +183,9 @@ export class View {
   }
 
   async #checkAgain(isOther: boolean): Promise<void> {
-    const [opens, opened, leading] = [this.#opens, this.#opened, this.#leading];
+    const opens = this.#opens;
+    const opened = this.#opened;
+    const leading = this.#leading;
     const shown = await this.#evaluate(shownAddress);
     if (opens !== this.#opens || typeof shown !== 'string') return;
     if (!this.#isPage(shown)) {

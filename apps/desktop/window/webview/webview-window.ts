@@ -191,7 +191,8 @@ export class WebviewWindow implements ApplicationWindow {
 
   async #end(): Promise<void> {
     this.#isToEnd = true;
-    const [child, pid] = [this.#child, this.#process?.pid];
+    const child = this.#child;
+    const pid = this.#process?.pid;
     this.#connection?.send({ kind: 'stop' });
     if (child !== null) return child.end();
     if (this.#connection === null || pid === undefined) return;

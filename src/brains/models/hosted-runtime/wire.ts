@@ -523,7 +523,8 @@ function merged(before: Fields, more: Fields | undefined): Fields {
 function joinedLists(known: readonly unknown[], more: readonly unknown[]): readonly unknown[] {
   const all = [...known];
   for (const one of more) {
-    const [last, next] = [recordOf(all.at(-1)), recordOf(one)];
+    const last = recordOf(all.at(-1));
+    const next = recordOf(one);
     const isSame =
       last !== null &&
       next !== null &&

@@ -205,7 +205,8 @@ class LocalRuntime implements Model {
    */
   async #enter(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Admission> {
     const { now, steady, timeoutMs } = this.#options;
-    const [startedAt, since] = [now(), steady()];
+    const startedAt = now();
+    const since = steady();
     const ownEnd = earlier(request.deadlineAt, later(since, timeoutMs));
     const refusal = (why: Failure): Admission => {
       tries.push({ startedAt, ms: steady() - since, failed: why.kind });
@@ -273,7 +274,8 @@ class LocalRuntime implements Model {
     tries: Try[],
   ): Promise<Failure | null> {
     const { now, steady, timeoutMs } = this.#options;
-    const [startedAt, since] = [now(), steady()];
+    const startedAt = now();
+    const since = steady();
     const ownEnd = earlier(deadlineAt, later(since, timeoutMs));
     // A probe that began before this request counts only if it shows the place of the model.
     let isNew = this.#probing === null;

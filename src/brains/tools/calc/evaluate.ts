@@ -140,11 +140,13 @@ function ofUnit(
  */
 function angleOf(y: Decimal, x: Decimal): Decimal {
   const scale = `1e${-Math.max(x.isZero() ? y.e : x.e, y.isZero() ? x.e : y.e)}`;
-  const [top, right] = [new Near(y).times(scale), new Near(x).times(scale)];
+  const top = new Near(y).times(scale);
+  const right = new Near(x).times(scale);
   // A negative zero would be another angle.
   const height = top.isZero() ? 0 : top.toNumber();
   const guess = new Near(Math.atan2(height, right.toNumber()));
-  const [sine, cosine] = [guess.sin(), guess.cos()];
+  const sine = guess.sin();
+  const cosine = guess.cos();
   const across = top.times(cosine).minus(right.times(sine));
   const along = right.times(cosine).plus(top.times(sine));
   return along.isZero() ? guess : guess.plus(across.div(along));

@@ -316,7 +316,8 @@ async function checkOpen(base: FileHandle, file: FileHandle): Promise<Opened> {
       const text = 'That is a view of the system, not a file.';
       return { kind: 'refused', rule: 'system_view', text };
     }
-    const [above, own] = [await pathOf(base), await pathOf(file)];
+    const above = await pathOf(base);
+    const own = await pathOf(file);
     if (above === null || own === null || !liesBelow(own, above)) return movedRefusal;
     return { kind: 'opened', file, size: Number(stats.size) };
   } catch (error) {

@@ -15,7 +15,8 @@ export class LetterCount {
 
   /** @param id of a message, a reply, or a part of a reply */
   add(id: string): void {
-    const [whole, end] = [id.slice(0, wholeIdLength), id.slice(wholeIdLength)];
+    const whole = id.slice(0, wholeIdLength);
+    const end = id.slice(wholeIdLength);
     const ends = this.#ends.get(whole) ?? [];
     if (!ends.includes(end)) this.#ends.set(whole, [...ends, end]);
   }

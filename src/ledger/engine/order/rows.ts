@@ -59,7 +59,8 @@ export class ConversationQueue {
    * end is being written.
    */
   extract(matches: (row: Row) => boolean): readonly Row[] {
-    const [message, reply] = [this.inbox.peek(), this.outbox.peek()];
+    const message = this.inbox.peek();
+    const reply = this.outbox.peek();
     const rows: readonly Row[] = [...this.inbox.extract(matches), ...this.outbox.extract(matches)];
     if (message !== this.inbox.peek() && message?.taken === false) this.inBusy = false;
     if (reply !== this.outbox.peek() && reply?.taken === false) this.outBusy = false;

@@ -142,7 +142,8 @@ export function storedAttachments(reads: Reads, batches: PostgresBatches): Store
       return rows.map((row) => attachmentOf(readable(row)));
     },
     async acceptedAt({ channel, conversation }, at) {
-      const [first, end] = [timeText(Math.max(0, at - idLagMs)), timeText(at + 1)];
+      const first = timeText(Math.max(0, at - idLagMs));
+      const end = timeText(at + 1);
       const values = [first, end, channel, toText(conversation), at];
       return byMessage((await reads.ask({ text: ofTime, values })).map(readable));
     },

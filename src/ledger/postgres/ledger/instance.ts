@@ -192,7 +192,8 @@ type Stat = { readonly state: string; readonly began: string };
 function statOf(pid: number): Stat | null {
   const stat = read(`/proc/${pid}/stat`);
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
-  const [state, began] = [fields[0], fields[19]];
+  const state = fields[0];
+  const began = fields[19];
   return state === undefined || began === undefined ? null : { state, began };
 }
 

@@ -131,7 +131,8 @@ function placeOf({ id, again }: StreamRow): Place & PageKey {
 }
 
 function newestFirst(a: StreamRow, b: StreamRow): number {
-  const [[atOfA], [atOfB]] = [placeOf(a), placeOf(b)];
+  const [atOfA] = placeOf(a);
+  const [atOfB] = placeOf(b);
   return atOfB - atOfA || (a.id < b.id ? 1 : -1);
 }
 

@@ -400,7 +400,8 @@ function deliveriesStreamsOf(
 ): readonly Asked[] {
   const everything = { from: null, before: null };
   return tablesOf(filter).flatMap((table) => {
-    const [came, back] = [new Values(), new Values()];
+    const came = new Values();
+    const back = new Values();
     return [
       {
         text: originalRowsSql(

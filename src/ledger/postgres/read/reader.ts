@@ -298,7 +298,8 @@ async function listTurns(
   const after = keyAfter(asked, beforeAllTurns);
   if (after === null) return emptyPage;
   const { channel, conversation } = whose;
-  const [session, n] = [Math.min(sessionMax, Math.max(0, whole(after[0]))), whole(after[1])];
+  const session = Math.min(sessionMax, Math.max(0, whole(after[0])));
+  const n = whole(after[1]);
   const rows = await ask<TurnRecord>(
     turnsOfConversation,
     channel,
@@ -529,7 +530,9 @@ async function listUsesOf(ask: Ask, messageId: string): Promise<readonly ToolUse
 }
 
 function readable(row: ToolUseRecord): ToolUseRecord {
-  const [key, tool, rule] = [fromText(row.key), fromText(row.tool), fromText(row.rule)];
+  const key = fromText(row.key);
+  const tool = fromText(row.tool);
+  const rule = fromText(row.rule);
   const told = row.told === null ? null : fromText(row.told);
   return { ...placed(row), key, tool, rule, arguments: fromText(row.arguments), told };
 }

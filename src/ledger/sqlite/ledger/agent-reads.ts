@@ -206,7 +206,8 @@ export function storedAttachments(
     },
     of: ({ id }) => ofMessage.all(id).map(attachmentOf),
     acceptedAt({ channel, conversation }, at) {
-      const [first, end] = [timeText(Math.max(0, at - idLagMs)), timeText(at + 1)];
+      const first = timeText(Math.max(0, at - idLagMs));
+      const end = timeText(at + 1);
       return byMessage(ofTime.all(first, end, channel, conversation, at));
     },
     picturesSince({ channel, conversation }, since, n) {

@@ -258,7 +258,8 @@ function prepareSearch(db: DatabaseSync): Search {
   const notesHere = db.prepare(`${notes} brain IS NULL AND ${ofConversation}`);
   const approvalsBy = (which: string): StatementSync =>
     db.prepare(`SELECT id FROM approvals WHERE channel = ? AND ${which} = ? AND message_id < ?`);
-  const [askedIn, askedBy] = [approvalsBy('conversation'), approvalsBy('sender')];
+  const askedIn = approvalsBy('conversation');
+  const askedBy = approvalsBy('sender');
   return {
     messages(whose, before) {
       const what = 'seq, id, state, conversation';

@@ -262,7 +262,8 @@ export class GroupCommit {
       this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
     }
     if (this.#sent !== null || this.#waiting.length === 0 || this.#broken) return;
-    const [number, writes] = [++this.#number, this.#writes];
+    const number = ++this.#number;
+    const writes = this.#writes;
     this.#sent = { writes, waiting: this.#waiting };
     this.#writes = [];
     this.#waiting = [];
