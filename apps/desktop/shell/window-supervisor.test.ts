@@ -14,7 +14,9 @@ const firstRun: ApplicationState = { at: 'first_run', origin: core };
 
 function supervisor(onClose: OnClose, state: ApplicationState, asksToClose = true) {
   const did: string[] = [];
-  const now = { onClose, state, steady: 0, isSessionOver: false };
+
+  const isSessionOver: Promise<boolean> = Promise.resolve(false);
+  const now = { onClose, state, steady: 0, isSessionOver };
   const window: ApplicationWindow = {
     kind: asksToClose ? 'webview' : 'chromium',
     asksToClose,
@@ -33,7 +35,7 @@ function supervisor(onClose: OnClose, state: ApplicationState, asksToClose = tru
     onClose: () => now.onClose,
     quit: () => void did.push('quit'),
     signIn: () => Promise.resolve({ token: null, page: null }),
-    isSessionOver: () => Promise.resolve(now.isSessionOver),
+    isSessionOver: () => now.isSessionOver,
     log: createLog({ stream: new Writable(), level: 'error', format: 'json' }),
     steady: () => now.steady,
   });
@@ -108,6 +110,18 @@ test('a window that did not ask leaves the question for the next one, once', asy
   assert.deepEqual(await done(), [], 'it stands, and is not closed over the answer');
 });
 
+test('a start right after a window was closed shows the question, too', async () => {
+  const { kept, now, done } = await opened('ask', serving, false);
+  const answered = Promise.withResolvers<boolean>();
+  now.isSessionOver = answered.promise;
+  kept.events.onClosed(null);
+  const shown = kept.show();
+  assert.deepEqual(await done(), []);
+  answered.resolve(false);
+  await shown;
+  assert.deepEqual(await done(), [question]);
+});
+
 test('a window that fell is opened again, once in a minute', async () => {
   const { kept, now, done } = await opened('ask', serving, false);
   kept.events.onClosed('It was killed.');
@@ -122,7 +136,7 @@ test('a window that fell is opened again, once in a minute', async () => {
 
 test('a window that goes with the session is no answer to anything', async () => {
   const { kept, now, done } = await opened('quit', serving, false);
-  now.isSessionOver = true;
+  now.isSessionOver = Promise.resolve(true);
   kept.events.onClosed(null);
   kept.events.onClosed('It was killed.');
   assert.deepEqual(await done(), []);

@@ -41,6 +41,8 @@ export class WindowSupervisor {
   #wantsShow = false;
   #showing: Promise<void> | null = null;
   #isQuestionDue = false;
+  /** Pending while svc finds out whether a closed window went with the session. */
+  #sessionCheck: Promise<boolean> | null = null;
   #reopenedAt: number | null = null;
 
   constructor(options: WindowSupervisorOptions) {
@@ -86,6 +88,8 @@ export class WindowSupervisor {
   async show(): Promise<void> {
     this.#wantsShow = this.#window === null;
     if (this.#window === null) return;
+    // A start right after the close must see the question that the close leaves.
+    if (this.#sessionCheck !== null) await this.#sessionCheck;
     const isAsking =
       this.#isQuestionDue && this.#goesOnWithoutWindow() && this.#options.onClose() === 'ask';
     this.#isQuestionDue = false;
@@ -140,7 +144,10 @@ export class WindowSupervisor {
   async #closed(why: string | null): Promise<void> {
     const { log, quit, onClose } = this.#options;
     log.info('window_closed', why ?? 'The window was closed.');
-    if (await this.#options.isSessionOver()) return;
+    this.#sessionCheck = this.#options.isSessionOver();
+    const isSessionOver = await this.#sessionCheck;
+    this.#sessionCheck = null;
+    if (isSessionOver) return;
     if (why !== null) return this.#reopen();
     if (!this.#goesOnWithoutWindow() || onClose() === 'quit') return quit();
     this.#isQuestionDue = onClose() === 'ask';
