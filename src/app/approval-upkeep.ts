@@ -21,7 +21,7 @@ import {
   type DecidingDeps,
 } from '../pipeline/approvals/decide.ts';
 import type { Deps } from '../pipeline/deps.ts';
-import type { Peers } from '../cluster/peers.ts';
+import { janitorLease, type Peers } from '../cluster/peers.ts';
 import type { RunningConfig, RoutedChannel } from './running-config.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Pairings, Unwelcomed } from '../pipeline/pairing/pairing.ts';
@@ -97,7 +97,7 @@ class ApprovalUpkeep {
     const { approvals } = deps.ledger;
     const now = deps.now();
     const waiting = await approvals.waiting();
-    const isJanitor = peers.holds('keeper');
+    const isJanitor = peers.holds(janitorLease);
     const expired = isJanitor ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
     for (const approval of expired) await expire(deps, approval);
     if (isJanitor) {

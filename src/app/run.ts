@@ -399,8 +399,9 @@ function mcpWarnings(
       const remedy = 'svc tries again by itself; svc mcp list asks it now.';
       return [problemWithoutPlace('mcp_down', path, message, remedy)];
     }
-    return tools.flatMap(({ tool, state: controlOptions }) => {
-      const [what, remedy] = [mcpToolFaults[controlOptions], mcpToolRemedies[controlOptions]];
+    return tools.flatMap(({ tool, state: toolState }) => {
+      const what = mcpToolFaults[toolState];
+      const remedy = mcpToolRemedies[toolState];
       if (what === null) return [];
       const message = `mcp.${server}.${tool} ${what}, so the agent ${brain} is not told of it`;
       return [problemWithoutPlace('mcp_unannounced', path, message, remedy)];

@@ -5,6 +5,9 @@
  *
  * A backend that only one process uses has `alone.ts`.
  */
+/** The lease of the instance that does the upkeep of the database. Other releases know its name. */
+export const janitorLease = 'keeper';
+
 export interface Peers {
   /**
    * This instance's number. Each start has a new, higher number; 0 where there is only one

@@ -16,8 +16,8 @@ async function startWorld(): Promise<Site & { readonly world: World }> {
   const { ports } = world;
   const up = { state: 'up', reason: null } as const;
   const channels = ports.runningConfig().channels.map((channel) => ({ ...channel, ...up }));
-  const plan = () => ({ ...ports.runningConfig(), channels });
-  world.ports = { ...ports, runningConfig: plan, backlog: () => [] };
+  const runningConfig = () => ({ ...ports.runningConfig(), channels });
+  world.ports = { ...ports, runningConfig, backlog: () => [] };
   const admin = await openAdmin(world);
   const end = { [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose]() };
   return { origin: `http://127.0.0.1:${admin.port}`, world, ...end };

@@ -345,10 +345,10 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   #nextFault(route: string): DiscordFault | undefined {
-    const runningConfig = this.#planned.find((one) => one.route === route || one.route === '*');
-    if (runningConfig === undefined) return undefined;
-    if (--runningConfig.left <= 0) this.#planned.splice(this.#planned.indexOf(runningConfig), 1);
-    return runningConfig.fault;
+    const planned = this.#planned.find((one) => one.route === route || one.route === '*');
+    if (planned === undefined) return undefined;
+    if (--planned.left <= 0) this.#planned.splice(this.#planned.indexOf(planned), 1);
+    return planned.fault;
   }
 
   #restHost(): RestHost {

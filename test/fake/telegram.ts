@@ -421,9 +421,9 @@ export class FakeTelegram implements AsyncDisposable {
 
   #nextFault(method: string): Fault | undefined {
     const name = method.toLowerCase();
-    const runningConfig = this.#planned.find((one) => one.method === name || one.method === '*');
-    if (runningConfig === undefined) return undefined;
-    if (--runningConfig.left <= 0) this.#planned.splice(this.#planned.indexOf(runningConfig), 1);
-    return runningConfig.fault;
+    const planned = this.#planned.find((one) => one.method === name || one.method === '*');
+    if (planned === undefined) return undefined;
+    if (--planned.left <= 0) this.#planned.splice(this.#planned.indexOf(planned), 1);
+    return planned.fault;
   }
 }

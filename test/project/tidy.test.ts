@@ -66,7 +66,7 @@ const isKind = (file: string): boolean =>
   /^src\/channels\/(?:kind|registry|[^/]+\/kind|messenger\/messenger-kind)\.ts$/.test(file);
 
 /** The public face of `src`: the files that an application may import. */
-const publicFrontend = [
+const publicFace = [
   /^src\/(?:config|domain|lib)\//,
   /^src\/admin\/(?:application|http\/[\w-]+|schemas\/schema)\.ts$/,
   /^src\/admin\/routes\/(?:application|match|pages|route|sign-in)\.ts$/,
@@ -128,7 +128,7 @@ function faultOf({ from, to }: Import): string | null {
   if (
     here.startsWith('apps/') &&
     to.startsWith('src/') &&
-    !publicFrontend.some((one) => one.test(to))
+    !publicFace.some((one) => one.test(to))
   ) {
     return `${from} imports ${to}, which is not of the public face of src`;
   }

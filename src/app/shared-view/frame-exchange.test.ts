@@ -21,11 +21,11 @@ class Bench implements Disposable {
   /** One more instance, with access to its ring. */
   join(id: number, more: Partial<typeof times> = {}): LiveEvents {
     const peers = this.members.join(id);
-    const liveEvents = new LiveEvents(this.clock.now);
+    const hub = new LiveEvents(this.clock.now);
     const { shared, clock } = this;
-    const parts = { ...clock, peers, view: shared.view, frames: liveEvents };
+    const parts = { ...clock, peers, view: shared.view, frames: hub };
     this.#stack.use(new LiveEventExchange(parts, { ...times, ...more }));
-    return liveEvents;
+    return hub;
   }
 
   [Symbol.dispose](): void {
@@ -34,26 +34,26 @@ class Bench implements Disposable {
 }
 
 const hook = 'webhook' as ChannelKey;
-const happen = (liveEvents: LiveEvents, code: string): void =>
-  liveEvents.messageRefused({ channel: hook, code });
+const happen = (hub: LiveEvents, code: string): void =>
+  hub.messageRefused({ channel: hook, code });
 
 /** The ring's events after that number, in short form. */
-function told(liveEvents: LiveEvents, after = 0): string[] {
-  return Array.from({ length: liveEvents.newest - after }, (_, n) => {
-    const liveEvent = liveEvents.at(after + n + 1)!;
+function told(hub: LiveEvents, after = 0): string[] {
+  return Array.from({ length: hub.newest - after }, (_, n) => {
+    const liveEvent = hub.at(after + n + 1)!;
     if (liveEvent.kind === 'dropped') return `dropped ${liveEvent.count}`;
     return liveEvent.kind === 'message_refused' ? liveEvent.code : liveEvent.kind;
   });
 }
 
-const has = (liveEvents: LiveEvents, ...wanted: readonly string[]): Promise<void> =>
-  until(`${wanted.join()} is told`, () => wanted.every((one) => told(liveEvents).includes(one)));
+const has = (hub: LiveEvents, ...wanted: readonly string[]): Promise<void> =>
+  until(`${wanted.join()} is told`, () => wanted.every((one) => told(hub).includes(one)));
 
 test('while nobody listens nothing is told, and nothing asked', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   using bench = new Bench();
   const [one, other] = [bench.join(1), bench.join(2)];
-  for (const liveEvents of [one, other]) for (let n = 0; n < 50; n++) happen(liveEvents, 'quiet');
+  for (const hub of [one, other]) for (let n = 0; n < 50; n++) happen(hub, 'quiet');
   t.mock.timers.tick(10_000);
   await setImmediate();
   assert.deepEqual(bench.shared.asked, {});
@@ -218,8 +218,8 @@ test('frames of a kind that only a later release knows are left out', async () =
   await has(one, 'dropped null');
   const { newest } = one;
   const known = { kind: 'message_refused', at: 1, channel: hook, code: 'a', more: 'of later' };
-  const liveEvents = [{ kind: 'of_later', at: 1 }, known, { kind: 'turn_started' }];
-  bench.shared.lots.push({ instance: 2, n: 1, leftOut: 0, frames: JSON.stringify(liveEvents) });
+  const hub = [{ kind: 'of_later', at: 1 }, known, { kind: 'turn_started' }];
+  bench.shared.lots.push({ instance: 2, n: 1, leftOut: 0, frames: JSON.stringify(hub) });
   await has(one, 'a');
   assert.deepEqual(told(one, newest), ['a']);
   assert.equal(JSON.stringify(one.at(one.newest)).includes('later'), false);

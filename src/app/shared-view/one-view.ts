@@ -7,7 +7,7 @@ import type { InstancesPort, Place, LastReports } from '../../admin/instances/in
 import { describeReport, type Report } from '../../admin/instances/report.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
-import type { Peers } from '../../cluster/peers.ts';
+import { janitorLease, type Peers } from '../../cluster/peers.ts';
 import type { SharedView, LiveEventBatch, SharedSnapshot } from '../../cluster/shared-view.ts';
 import { liveEventSchema } from '../../admin/schemas/live-event.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
@@ -431,7 +431,7 @@ export class ReportExchange implements Disposable {
     const { peers, view, steady } = this.#deps;
     const isDue = this.#sweptAt === null || steady() - this.#sweptAt >= this.#times.sweepMs;
     if (others) this.#isSwept = false;
-    if (!peers.holds('keeper') || (others && !isDue)) return;
+    if (!peers.holds(janitorLease) || (others && !isDue)) return;
     await view.sweep();
     this.#sweptAt = steady();
     this.#isSwept = !others;

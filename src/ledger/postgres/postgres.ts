@@ -8,7 +8,7 @@ import { reportSooner } from '../engine/recovering.ts';
 import type { LedgerNews, Ledger, StoreProblem } from '../ledger.ts';
 import type { MergeClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
-import type { Peers } from '../../cluster/peers.ts';
+import { janitorLease, type Peers } from '../../cluster/peers.ts';
 import { Takeovers } from './ledger/takeover.ts';
 import { beginBounding, boundParked, type TooLate } from './ledger/deferred.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
@@ -25,7 +25,6 @@ import type { PostgresBatches } from './deps.ts';
 import {
   joinInstances,
   createPeers,
-  janitorLease,
   type Joined,
   type PeersTimes,
 } from './peers/peers.ts';

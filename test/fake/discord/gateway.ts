@@ -119,10 +119,10 @@ export class Gateway {
   }
 
   nextFault(): ConnectionFault | null {
-    const runningConfig = this.#planned[0];
-    if (runningConfig === undefined) return null;
-    if (--runningConfig.left <= 0) this.#planned.shift();
-    return runningConfig.fault;
+    const planned = this.#planned[0];
+    if (planned === undefined) return null;
+    if (--planned.left <= 0) this.#planned.shift();
+    return planned.fault;
   }
 
   /** @param port of the client */

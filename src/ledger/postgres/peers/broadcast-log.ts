@@ -292,5 +292,5 @@ export class Leases {
 }
 
 function leaseLost(): Error {
-  return new Error('this instance may not have that post any more');
+  return new Error('this instance may not have that lease any more');
 }

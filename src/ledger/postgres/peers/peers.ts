@@ -4,7 +4,7 @@
  */
 import { steadyNow, type ClockReading, type SteadyTime } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
-import type { Instance, Peers } from '../../../cluster/peers.ts';
+import { janitorLease, type Instance, type Peers } from '../../../cluster/peers.ts';
 import {
   formerRows,
   beganColumn,
@@ -30,8 +30,6 @@ import { codeOf } from '../server/errors.ts';
 
 export type { PeersTimes } from './heartbeat.ts';
 
-/** The lease of the instance that deletes rows that nobody needs any more. */
-export const janitorLease = 'keeper';
 const cleanupEveryMs = 60_000;
 
 export type PeersDeps = {

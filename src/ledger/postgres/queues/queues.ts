@@ -15,14 +15,14 @@ import { soonerWrite } from '../ledger/deferred.ts';
 import type { History } from '../ledger/history.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import type { Taker } from '../write/accepts.ts';
-import { janitorLease, type BeatingPeers } from '../peers/peers.ts';
+import { type BeatingPeers } from '../peers/peers.ts';
 import { GrownQueues, QueueReads } from './queue-reads.ts';
 import { RowPages, type QueueName } from './row-pages.ts';
 import { LostQueues, OwnedQueues } from './owned-queues.ts';
 import { Moves, whereOf, type TakeFilter } from './moves.ts';
 import type { OwnedQueue } from './owned-queue.ts';
 import { messengerTypes } from '../../../channels/registry.ts';
-import type { Peers } from '../../../cluster/peers.ts';
+import { janitorLease, type Peers } from '../../../cluster/peers.ts';
 
 /** The part of a heartbeat's news that concerns queues. */
 export type QueueNews = {
