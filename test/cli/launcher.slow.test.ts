@@ -31,6 +31,7 @@ const skip = old === null ? 'no Node older than 24 is on the PATH of this machin
 const signals = pathToFileURL(join(root, 'src/cli/frame/signals.ts')).href;
 /** Replaces the program, and prints its input. */
 const probe = `
+import { writeFileSync } from 'node:fs';
 import { listenForSignals } from ${JSON.stringify(signals)};
 export async function main([act, value]) {
   const { stopping: { signal }, abandoning, onHangUp } = listenForSignals();

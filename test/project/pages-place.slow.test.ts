@@ -45,6 +45,8 @@ test('pages are fresh when they are whole, and made of what lies there now', asy
 const stampModule = JSON.stringify(pathToFileURL(join(root, 'scripts/pages-stamp.ts')).href);
 const builder = `
 import { beginFolder, pageNames, putPages } from ${stampModule};
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 const [dist, mark, times] = process.argv.slice(2);
 for (let done = 0; done < Number(times); done++) {
   const made = beginFolder(dist);

@@ -22,6 +22,7 @@ const validator = [
 ];
 
 const validating = `
+import { readFileSync } from 'node:fs';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot5);
 const found = await validator.validate(readFileSync(process.argv[2], 'utf8'));
