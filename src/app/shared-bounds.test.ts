@@ -21,7 +21,7 @@ const config: ModelConfig = {
   vision: null,
 };
 
-test('the limits of the plan in use are shared anew when instances come and go', () => {
+test('the limits of the configuration in use are shared anew when instances come and go', () => {
   const bounds = new CallBounds();
   const bound = bounds.of(config, createDeadlines());
   let share = 2;

@@ -8,7 +8,7 @@ testPeersContract('of whom there is one', async () => ({
   [Symbol.asyncDispose]: async () => {},
 }));
 
-test('who is alone has a post at once, and no share of a bound to give away', () => {
+test('who is alone has a lease at once, and no share of a bound to give away', () => {
   const peers = createAlone();
   const { signal } = new AbortController();
   let given: AbortSignal | null = null;

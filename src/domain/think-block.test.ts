@@ -150,7 +150,7 @@ function shown(text: string): string {
   return withoutGrowingMark(mayHoldThinking(text) ? withoutThinking(text) : text).trim();
 }
 
-test('while a text grows no piece of its thinking is seen, nor of the mark before it', () => {
+test('while a text grows no part of its thinking is seen, nor of the mark before it', () => {
   const thought = 'QQQ qqq.\n\nQQQ `q` < Q';
   const texts = written.flatMap(([open, close]) => [
     `${open}${thought}${close}8 9`,

@@ -72,7 +72,7 @@ test('of what a provider says nothing is kept that its model wrote', () => {
   for (const [said, kept] of cases) assert.equal(providerWords(said, null, []), kept);
 });
 
-test('of what a provider says no piece of the request is kept, however it is written', () => {
+test('of what a provider says no part of the request is kept, however it is written', () => {
   const sent = ['Jag är gravid\nsedan i maj,\n\nsäg det inte', 'I am ill now'];
   const cases: readonly string[] = [
     'bad value Jag \\u00e4r gravid\\nsedan i maj,\\n\\ns\\u00e4g det inte',

@@ -39,7 +39,7 @@ test('with a list those on it may talk, and with an empty one nobody', () => {
   assert.equal(ends({ allow: [] }, 'paired'), 'stranger', 'pairing is off');
 });
 
-test('pairing lets in whom the operator admitted, and a stranger may knock', () => {
+test('pairing lets in whom the operator admitted, and a stranger may ask for one', () => {
   for (const allow of [null, [], ['1']]) {
     assert.equal(ends({ allow, pairing: true }, 'paired', 'direct'), 'passes');
     assert.equal(ends({ allow, pairing: true }, 'paired', 'addressed'), 'passes');

@@ -11,7 +11,7 @@ function gatherOf(message: Partial<Inbound>, rules: typeof on): Gather | undefin
   return withMergeWindow({ text: 'hello', ...message } as Inbound, rules).gather;
 }
 
-test('what is said is gathered where the channel says so, and a command never', () => {
+test('what is said is merged where the channel says so, and a command never', () => {
   assert.deepEqual(gatherOf({}, on), { kind: 'burst', ms: 500 });
   assert.equal(gatherOf({}, off), undefined);
   assert.equal(gatherOf({ text: '/new one' }, on), undefined);
@@ -31,14 +31,14 @@ test('what is forwarded, and what replies or quotes, is no part of a burst', () 
   assert.deepEqual(gatherOf({ gather: album, context: { forwardedFrom: 'Bob' } }, on), album);
 });
 
-test('a piece of an album is one everywhere, whatever its caption', () => {
+test('a part of an album is one everywhere, whatever its caption', () => {
   for (const rules of [on, off]) {
     assert.deepEqual(gatherOf({ gather: album }, rules), album);
     assert.deepEqual(gatherOf({ gather: album, text: '/new look' }, rules), album);
   }
 });
 
-test('the knock of a stranger stands alone', () => {
+test('the pairing request of a stranger stands alone', () => {
   assert.equal(gatherOf({ gather: album, pairingCode: 'ABCD' }, on), undefined);
   assert.equal(gatherOf({ pairingCode: 'ABCD' }, on), undefined);
 });

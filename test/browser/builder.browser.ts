@@ -265,7 +265,7 @@ browserTest('a draft of what is no longer in use is offered', contextWith(), asy
     .waitFor();
 });
 
-browserTest('the shield is shown where it drops a model', contextWith(), async (s) => {
+browserTest('the privacy filter is shown where it drops a model', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await answerConfig(page, everything);

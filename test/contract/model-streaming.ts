@@ -66,7 +66,7 @@ export function testStreaming(kind: ModelKind): void {
       );
     });
 
-    test('an answer in one, though pieces were asked for, is an answer', async () => {
+    test('an answer in one, though parts were asked for, is an answer', async () => {
       await using plain = await kind.start({ answer: 'hello there' });
       const path = kind.provider === 'local_runtime' ? '/api/chat' : '/chat/completions';
       const answer = await fetch(plain.url + path, {

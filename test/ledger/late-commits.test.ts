@@ -77,7 +77,7 @@ suite('what is on its way to the storage', () => {
     await waiting;
   });
 
-  test('as a turn keeps its lane, and its replies are not out yet', async () => {
+  test('as a turn keeps its queue, and its replies are not out yet', async () => {
     await using it = open();
     await it.accept('ann', 'one', 'two');
     const claim = await oneIn(it);
@@ -211,7 +211,7 @@ suite('after a commit that failed', () => {
     assert.equal(it.ledger.gauges().inboxWaiting, 1);
   });
 
-  test('what is unroutable for too long is not buried either', async () => {
+  test('what is unroutable for too long is no dead letter either', async () => {
     let now = Date.now();
     await using it = open({}, undefined, () => now);
     await it.accept('ann', 'one');

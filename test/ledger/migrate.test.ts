@@ -270,7 +270,7 @@ test('a conversation goes on behind what was moved', skip, async () => {
   await assertGoesOn(store.ledger);
 });
 
-test('what was kept before there were stamps goes with the stamp that it has', skip, async () => {
+test('what was kept before there were labels goes with the label that it has', skip, async () => {
   await using folder = await scratch();
   const path = join(folder.path, 'svc.db');
   await fill(path);

@@ -11,7 +11,7 @@ const clock = { now: Date.now() };
 const house = () => openHouse(openMemory(clock), clock);
 const idle: SessionConfig = { triggers: [], dailyAtMinute: null, idleMinutes: 5, recallMax: 0 };
 
-test('a new plan with the same token and settings keeps the connection', async () => {
+test('a new configuration with the same token and settings keeps the connection', async () => {
   const { host, messenger } = house();
   await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const said: Promise<unknown>[] = [];
@@ -33,7 +33,7 @@ test('a new plan with the same token and settings keeps the connection', async (
   assert.equal(messenger.counts.closed, 3, 'the two that were never opened, and the kept one');
 });
 
-test('the rules of the new plan hold on the connection that was kept', async () => {
+test('the rules of the new configuration hold on the connection that was kept', async () => {
   const { host, messenger } = house();
   await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const nobody: AccessConfig = { ...openAccess, allow: [] };
@@ -70,7 +70,7 @@ test('a connection that comes back waits for the one of two plans ago', async ()
   await host.drain();
 });
 
-test('a plan that cannot be opened leaves the connection with the plan in use', async () => {
+test('a configuration that cannot be opened leaves the connection with the configuration in use', async () => {
   const { host, messenger } = house();
   await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
@@ -92,7 +92,7 @@ test('a plan that cannot be opened leaves the connection with the plan in use', 
   await host.drain();
 });
 
-test('a connection that failed for good is made anew by the next plan', async () => {
+test('a connection that failed for good is made anew by the next configuration', async () => {
   const { host, messenger } = house();
   const health = () => host.runningConfig!.channels[0]!.channel.health();
   messenger.refuses = true;

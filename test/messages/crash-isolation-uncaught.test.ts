@@ -60,7 +60,7 @@ test('what was given back was not at work', async () => {
   assert.deepEqual(triesIn(crashes.path), { a: 1, 'behind a': 0, b: 0 });
 });
 
-test('suspects that are held while others run do not count', async () => {
+test('suspected messages that are held while others run do not count', async () => {
   await using crashes = await Crashes.make({ limits: { besideMs: 60_000 } });
   const first = await crashes.open();
   await accept(first, said('ann', 'a'), said('bob', 'b'));

@@ -43,7 +43,7 @@ async function workOff(it: Bench, channel: typeof other, done: string[]): Promis
 }
 
 suite('after two unclean ends', { concurrency: 4 }, () => {
-  test('suspects run one at a time, alone, and are cleared by their first success', async () => {
+  test('suspected messages run one at a time, alone, and are cleared by their first success', async () => {
     await using crashes = await Crashes.make();
     const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'new'));
@@ -59,7 +59,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.deepEqual(await deliverAll(it), ['re: a', 're: b', 're: c']);
   });
 
-  test('whoever waits is woken for each suspect, and for all when none is left', async () => {
+  test('whoever waits is woken for each suspected message, and for all when none is left', async () => {
     await using crashes = await Crashes.make();
     const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'on another channel', { channel: other }));
@@ -73,7 +73,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.deepEqual(done.slice(0, 3), ['a', 'b', 'c']);
   });
 
-  test('one that ended the process twice while alone is condemned, and no other', async () => {
+  test('one that ended the process twice while alone is poison, and no other', async () => {
     await using crashes = await Crashes.make();
     let it = await threeSuspected(crashes);
     // bob's is the poison: the process ends as soon as it runs.
@@ -98,7 +98,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.deepEqual((await deliverAll(it)).sort(), ['re: a', 're: c', 're: later', 'sorry']);
   });
 
-  test('a suspect that is given back has not run', async () => {
+  test('a suspected message that is given back has not run', async () => {
     await using crashes = await Crashes.make();
     let it = await threeSuspected(crashes);
     for (let times = 0; times < 3; times++) {
@@ -230,7 +230,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.equal((await takeIn(fourth, 100)).length, 25, 'the others start together');
   });
 
-  test('a suspect whose channel is not served holds up nothing', async () => {
+  test('a suspected message whose channel is not served holds up nothing', async () => {
     await using crashes = await Crashes.make();
     const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'new', { channel: other }));

@@ -11,7 +11,7 @@ import { freePort, post, publicly, scratch, serve, writeConfig } from '../suppor
 const poison = 'the poison';
 const bystanders = ['one', 'two', 'three'];
 
-test('is buried after four deaths, its sender told, everybody else answered', async () => {
+test('is a dead letter after four deaths, its sender told, everybody else answered', async () => {
   await using folder = await scratch();
   await using receiver = await startReceiver();
   const never = new Promise<void>(() => {});

@@ -108,7 +108,7 @@ test('of two plans given at once the later one stays, however slowly the first o
   await host.drain();
 });
 
-test('a plan whose opening throws stops none that come after it', async () => {
+test('a configuration whose opening throws stops none that come after it', async () => {
   const { host, platform } = house();
   const broken = { ...platform.channel(), open: () => Promise.reject(new Error('a bug')) };
   await assert.rejects(host.use(runningConfigOf(broken, prompt('broken'))), /a bug/);
@@ -118,7 +118,7 @@ test('a plan whose opening throws stops none that come after it', async () => {
   await host.drain();
 });
 
-test('a plan that comes while the host drains is never opened', async () => {
+test('a configuration that comes while the runtime drains is never opened', async () => {
   const { host, platform } = house();
   await host.use(runningConfigOf(platform.channel(), prompt('old')));
   const late = doored(platform);
@@ -130,7 +130,7 @@ test('a plan that comes while the host drains is never opened', async () => {
   assert.equal(host.runningConfig?.revision, revisionOf('old'));
 });
 
-test('a drain gives up a plan that never opens, and closes what opens after all', async () => {
+test('a drain gives up a configuration that never opens, and closes what opens after all', async () => {
   const { host, platform } = house();
   await host.use(runningConfigOf(platform.channel(), prompt('old')));
   const slow = doored(platform);
@@ -144,7 +144,7 @@ test('a drain gives up a plan that never opens, and closes what opens after all'
   await until(() => slow.door.closed === 2);
 });
 
-test('a turn that hangs under the old plan is given to the new one after the grace', async () => {
+test('a turn that hangs under the old configuration is given to the new one after the grace', async () => {
   const { host, ledger, platform } = house({}, 20);
   const stuck = hanging('stuck');
   await host.use(runningConfigOf(platform.channel(), stuck.brain));
@@ -170,7 +170,7 @@ test('a turn that hangs under the old plan is given to the new one after the gra
   assert.equal((await host.drain()).rows, 0);
 });
 
-test('unless told otherwise, a turn under way has 30 s when a plan comes', async (t) => {
+test('unless told otherwise, a turn under way has 30 s when a configuration comes', async (t) => {
   const { ledger, platform } = house();
   const events = createEvents({ log, now, steady });
   const host = new Runtime({ ledger, events, ids, now, steady, random: Math.random });
@@ -193,7 +193,7 @@ test('unless told otherwise, a turn under way has 30 s when a plan comes', async
   await host.drain();
 });
 
-test('a drain aborts what hangs under a plan that was being retired', async () => {
+test('a drain aborts what hangs under a configuration that was being retired', async () => {
   const graceMs = 100_000;
   const { host, platform } = house({ drainMs: 20 }, graceMs);
   const stuck = hanging('stuck');

@@ -99,7 +99,7 @@ for (const backend of Object.keys(backends)) {
       assert.ok(claims.length > 0, `${claims.length} are left`);
     });
 
-    test('a reply that waits for its next try is buried when that has come', async () => {
+    test('a reply that waits for its next try becomes a dead letter when that has come', async () => {
       await using it = await open(backend);
       it.clock.aheadMs = -8 * dayMs;
       await accept(it, said('ann', 'hi'));
@@ -118,7 +118,7 @@ for (const backend of Object.keys(backends)) {
   });
 }
 
-test('a suspect of a channel that is gone is given up like any other row', async () => {
+test('a suspected message of a channel that is gone is given up like any other row', async () => {
   let aheadMs = 0;
   await using crashes = await Crashes.make({ now: () => Date.now() + aheadMs });
   let it = await crashes.open();

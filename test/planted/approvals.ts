@@ -129,7 +129,7 @@ export const approvals: readonly Fault[] = [
     seenBy: ['test/approvals/approval.test.ts'],
   },
   {
-    name: 'A message that is buried leaves its approval owed for ever.',
+    name: 'A message that is dead-lettered leaves its approval owed for ever.',
     file: 'src/pipeline/turn-failure.ts',
     find: 'const finalEffects = settled === undefined ? safeEffects :',
     replace: 'const finalEffects = settled !== undefined ? safeEffects :',

@@ -3,7 +3,7 @@ import type { Fault } from './fault.ts';
 
 export const brain: readonly Fault[] = [
   {
-    name: 'The shield lets a cloud model of a private brain pass.',
+    name: 'The privacy filter lets a cloud model of a private brain pass.',
     file: 'src/brains/privacy-filter.ts',
     find: "kept: members.filter(({ model }) => model.locality === 'local'),",
     replace: 'kept: members,',

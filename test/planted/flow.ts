@@ -58,13 +58,13 @@ export const flow: readonly Fault[] = [
     replace: '',
   },
   {
-    name: 'A pump takes more than it has slots for.',
+    name: 'A worker pool takes more than it has slots for.',
     file: 'src/pipeline/worker-pool.ts',
     find: 'const free = this.#slots - this.#busy;',
     replace: 'const free = this.#slots;',
   },
   {
-    name: 'A wake that comes while a pump takes is lost.',
+    name: 'A wake that comes while a worker pool takes is lost.',
     file: 'src/pipeline/worker-pool.ts',
     find: 'this.#woken = true;',
     replace: 'this.#woken = !this.#taking;',
@@ -257,7 +257,7 @@ export const flow: readonly Fault[] = [
     replace: '.map((line, at) => (at === 0 ? `> ${line}` : line))',
   },
   {
-    name: 'Messages are stamped public whatever brain answers them.',
+    name: 'Messages are labelled public whatever brain answers them.',
     file: 'src/pipeline/pipeline.ts',
     find: 'return { ...message, sensitivity: strictest(sensitivity, own) };',
     replace:

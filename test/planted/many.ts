@@ -14,25 +14,25 @@ const history = 'src/ledger/postgres/ledger/history.ts';
 
 const fences: readonly Fault[] = [
   {
-    name: 'A flight that was given up lands when it arrives after all.',
+    name: 'A batch that was given up lands when it arrives after all.',
     file: writer,
     find: ' AND grp = $2::bigint - 1 RETURNING 1)',
     replace: ' AND grp < 9 * $2::bigint RETURNING 1)',
   },
   {
-    name: 'Behind a flight that was undone lanes are taken.',
+    name: 'Behind a batch that was undone queues are taken.',
     file: writer,
     find: "'WHERE id = $1 AND NOT dead AND grp = $2 FOR SHARE) AS mine'",
     replace: "'WHERE id = $1 AND NOT dead AND grp <= $2 FOR SHARE) AS mine'",
   },
   {
-    name: 'One that is declared dead between its flight and what goes behind it takes lanes.',
+    name: 'One that is declared dead between its batch and what goes behind it takes queues.',
     file: writer,
     find: "'WHERE id = $1 AND NOT dead AND grp = $2 FOR SHARE) AS mine'",
     replace: "'WHERE id = $1 AND grp = $2 FOR SHARE) AS mine'",
   },
   {
-    name: 'What lets lanes go is in the transaction of its flight, which it holds up and undoes.',
+    name: 'What lets queues go is in the transaction of its batch, which it holds up and undoes.',
     file: writer,
     find: 'if (asked.length === 0) return [await this.#send(client, batch), []];',
     replace: `if (asked.length >= 0) {
@@ -46,59 +46,59 @@ const fences: readonly Fault[] = [
 
 const ownership: readonly Fault[] = [
   {
-    name: 'Lanes are taken in a transaction that asks for no fence.',
+    name: 'Queues are taken in a transaction that asks for no fence.',
     file: moves,
     find: 'takes: takes.length > 0 }',
     replace: 'takes: false }',
   },
   {
-    name: 'A lane is not taken with its message, but later.',
+    name: 'A queue is not taken with its message, but later.',
     file: queues,
     find: 'takes: this.#hasRoom, takesSuspects',
     replace: 'takes: false, takesSuspects',
   },
   {
-    name: 'The lane of another instance is taken with a message.',
+    name: 'The queue of another instance is taken with a message.',
     file: accepts,
     find: `'excluded.tail > 0 AND lane.owner IS NULL'`,
     replace: "'excluded.tail > 0'",
     seenBy: ['src/ledger/postgres/queues/order.test.ts'],
   },
   {
-    name: 'A lane with a suspect in front is taken with a message by who does not try suspects.',
+    name: 'A queue with a suspected message in front is taken with a message by who does not try suspected messages.',
     file: accepts,
     find: 'const taken = `${free} AND $3 AND lane.waits < $4`;',
     replace: 'const taken = `${free} AND $3 AND lane.waits < 9`;',
     seenBy: ['src/ledger/postgres/queues/the-dead.test.ts'],
   },
   {
-    name: 'A messenger’s suspect waits for who tries the others, and may not have it.',
+    name: 'A messenger’s suspected message waits for who tries the others, and may not have it.',
     file: channelsToWork,
     find: "triesAll ? 'all' : channels.filter(isLease)",
     replace: "triesAll ? 'all' : []",
     seenBy: ['src/ledger/postgres/queues/suspects.test.ts'],
   },
   {
-    name: 'A message of the lane of another instance is worked where it came in.',
+    name: 'A message of the queue of another instance is worked where it came in.',
     file: owned,
     find: 'if (facts.owner !== this.#deps.instance) {',
     replace: 'if (facts.owner === null) {',
   },
   {
-    name: 'A lane that is taken with a message does not count up how often it was taken.',
+    name: 'A queue that is taken with a message does not count up how often it was taken.',
     file: accepts,
     find: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 1 ELSE 0 END,',
     replace: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 0 ELSE 0 END,',
     seenBy: ['src/ledger/postgres/queues/order.test.ts'],
   },
   {
-    name: 'A lane that is taken since rows wait in it does not count up how often it was taken.',
+    name: 'A queue that is taken since rows wait in it does not count up how often it was taken.',
     file: statements,
     find: 'epoch + 1, waits = greatest(',
     replace: 'epoch + 0, waits = greatest(',
   },
   {
-    name: 'Of a lane that others have had meanwhile is remembered what was before.',
+    name: 'Of a queue that others have had meanwhile is remembered what was before.',
     file: history,
     find: 'this.#memories.taken(where, epoch);',
     replace: '',
@@ -114,37 +114,37 @@ const letting: readonly Fault[] = [
     replace: "if (queue.unread === 'nothing') {",
   },
   {
-    name: 'What is put back into a lane is worked before what has come into it elsewhere.',
+    name: 'What is put back into a queue is worked before what has come into it elsewhere.',
     file: owned,
     find: "if (queue.unread !== 'nothing' || to.tail !== queue.tail + 1) {",
     replace: "if (queue.unread !== 'nothing') {",
   },
   {
-    name: 'A lane that was taken again, with what lies in it, is believed to be empty.',
+    name: 'A queue that was taken again, with what lies in it, is believed to be empty.',
     file: owned,
     find: 'const mustRead = waits > 0 || isLost;',
     replace: 'const mustRead = isLost;',
   },
   {
-    name: 'A lane is let go although something has come into it elsewhere.',
+    name: 'A queue is let go although something has come into it elsewhere.',
     file: moves,
     find: 'const given = waits === 2;',
     replace: 'const given = waits <= 2;',
   },
   {
-    name: 'A lane that was let go, and that was undone, is believed to be empty.',
+    name: 'A queue that was let go, and that was undone, is believed to be empty.',
     file: owned,
     find: 'const isLost = this.#released.get(keyOf(where)) === epoch;',
     replace: 'const isLost = epoch < 0;',
   },
   {
-    name: 'What lets go late lets go of a lane that was taken again since.',
+    name: 'What lets go late lets go of a queue that was taken again since.',
     file: statements,
     find: 'epoch = x.epoch',
     replace: 'epoch >= x.epoch',
   },
   {
-    name: 'A lane that is locked just then holds up who wants to let go of it.',
+    name: 'A queue that is locked just then holds up who wants to let go of it.',
     file: statements,
     find: "const unlocked = 'FOR UPDATE SKIP LOCKED';",
     replace: "const unlocked = 'FOR UPDATE';",
@@ -172,7 +172,7 @@ const dead: readonly Fault[] = [
     seenBy: ['src/ledger/postgres/queues/the-dead.test.ts'],
   },
   {
-    name: 'One that died counts as buried before its lanes are free.',
+    name: 'One that died counts as cleaned up before its queues are free.',
     file: 'src/ledger/postgres/queues/owned-queues.ts',
     find: 'if (!(await free(queues.slice(from, from + queuesMax)))) areFreed = false;',
     replace: 'await free(queues.slice(from, from + queuesMax));',
@@ -199,7 +199,7 @@ const dead: readonly Fault[] = [
 
 const held: readonly Fault[] = [
   {
-    name: 'A post is worked as soon as it is asked for.',
+    name: 'A lease is worked as soon as it is asked for.',
     file: posts,
     find: 'const dead = names.flatMap((name) => this.#owners.get(name) ?? []);',
     replace: `const dead = names.flatMap((name) => this.#owners.get(name) ?? []);
@@ -207,37 +207,37 @@ const held: readonly Fault[] = [
     this.#wake();`,
   },
   {
-    name: 'A post that another instance has is taken from it.',
+    name: 'A lease that another instance has is taken from it.',
     file: posts,
     find: "'WHERE was.owner IS NULL OR was.owner = ANY($3::bigint[])'",
     replace: "'WHERE $3::bigint[] IS NOT NULL'",
   },
   {
-    name: 'A post is worked on although no beat has come back for too long.',
+    name: 'A lease is worked on although no heartbeat has come back for too long.',
     file: posts,
     find: 'this.#expiry = this.#deps.deadlines.after(ms, () => this.#expire());',
     replace: 'this.#expiry = this.#deps.deadlines.after(ms, () => {});',
   },
   {
-    name: 'Whose a post is counts from the answer on, not from the question.',
+    name: 'Whose a lease is counts from the answer on, not from the question.',
     file: posts,
     find: 'this.#trustFor(this.#deps.times.holdMs - (this.#deps.steady() - askedAt));',
     replace: 'if (askedAt >= 0) this.#trustFor(this.#deps.times.holdMs);',
   },
   {
-    name: 'A post is worked on although somebody else has it.',
+    name: 'A lease is worked on although somebody else has it.',
     file: posts,
     find: 'if (!this.#held.has(name)) stop.abort(leaseLost());',
     replace: 'if (stop === null) break;',
   },
   {
-    name: 'A post is held twice in one instance.',
+    name: 'A lease is held twice in one instance.',
     file: posts,
     find: 'const mayBegin = this.holds(name) && !this.#running.has(name);',
     replace: 'const mayBegin = this.holds(name);',
   },
   {
-    name: 'A post that is on its way to be let go is held again.',
+    name: 'A lease that is on its way to be let go is held again.',
     file: posts,
     find: 'for (const name of names) this.#held.delete(name);',
     replace: '',
@@ -249,13 +249,13 @@ const held: readonly Fault[] = [
     replace: 'if (waiting.n === null) continue;',
   },
   {
-    name: 'Lanes of a messenger are worked on by one that has its post no more.',
+    name: 'Queues of a messenger are worked on by one that has its lease no more.',
     file: channelsToWork,
     find: 'return (channel) => leasedElsewhere.has(channel) ||',
     replace: 'return (channel) =>',
   },
   {
-    name: 'Lanes of a channel stay with one that does not serve it any more.',
+    name: 'Queues of a channel stay with one that does not serve it any more.',
     file: channelsToWork,
     find: 'leasedElsewhere.has(channel) || own?.includes(channel) === false',
     replace: 'leasedElsewhere.has(channel)',

@@ -13,13 +13,13 @@ export const postgres: readonly Fault[] = [
     replace: "'WHERE id = $1 AND grp = $2::bigint - 1 RETURNING 1) SELECT",
   },
   {
-    name: 'A flight whose answer was lost lands late, when it was written again already.',
+    name: 'A batch whose answer was lost lands late, when it was written again already.',
     file: writer,
     find: 'THEN $2::bigint + 1 ELSE grp END',
     replace: 'THEN grp ELSE grp END',
   },
   {
-    name: 'A flight whose answer was lost is sent again, though it had landed.',
+    name: 'A batch whose answer was lost is sent again, though it had landed.',
     file: writer,
     find: 'if (stored === number + 1) {',
     replace: 'if (stored >= number) {',
@@ -144,7 +144,7 @@ export const postgres: readonly Fault[] = [
     seenBy: ['test/upgrade/killed-postgres.test.ts'],
   },
   {
-    name: 'A change of the tables and a flight wait for each other.',
+    name: 'A change of the tables and a batch wait for each other.',
     file: 'src/ledger/postgres/server/migrations.ts',
     find: "await client.query('LOCK TABLE svc.instance IN ACCESS EXCLUSIVE MODE');",
     replace: '',

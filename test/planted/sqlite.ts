@@ -186,7 +186,7 @@ export const sqlite: readonly Fault[] = [
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {
-    name: 'What was kept before there were stamps is public.',
+    name: 'What was kept before there were labels is public.',
     file: 'src/ledger/sqlite/ledger/sensitivity-labels.ts',
     find: "return this.#publicBefore.has(channel) ? 'public' : 'private';",
     replace: "return 'public';",
@@ -200,7 +200,7 @@ export const sqlite: readonly Fault[] = [
     seenBy: ['src/ledger/sqlite/ledger/sensitivity-labels.test.ts'],
   },
   {
-    name: 'A later configuration stamps again what was kept before there were stamps.',
+    name: 'A later configuration labels again what was kept before there were labels.',
     file: 'src/ledger/sqlite/write/statements.ts',
     find: "labelledBefore: 'UPDATE owner SET stamped = 1',",
     replace: "labelledBefore: 'UPDATE owner SET stamped = 0',",

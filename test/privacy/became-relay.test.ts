@@ -104,7 +104,7 @@ test('a first call that takes long holds up the others for a minute', async () =
   assert.equal(failedKind(await first), 'cancelled');
 });
 
-test('the first piece of an answer from here lets the others go', async () => {
+test('the first part of an answer from here lets the others go', async () => {
   const open = Promise.withResolvers<void>();
   await using fake = await startFakeOllama((_call, before) =>
     before === 0 ? { answer: 'here it is', between: () => open.promise } : { answer: 'here' },

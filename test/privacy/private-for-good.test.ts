@@ -97,7 +97,7 @@ test('messages that wait are answered as what they were accepted as', async () =
   }
 });
 
-test('the stamp outlasts a restart', async () => {
+test('the label outlasts a restart', async () => {
   await using it = await stage();
   await it.service.say(secret);
   await it.change('public', 'elsewhere');

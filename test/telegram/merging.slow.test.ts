@@ -37,7 +37,7 @@ for (const [form, more] of [
   });
 }
 
-test('the pieces may come with several answers, and the last one too late', async () => {
+test('the parts may come with several answers, and the last one too late', async () => {
   await using it = await stage({ more: durable });
   await using program = it.start();
   await program.saw('is up');
@@ -131,7 +131,7 @@ test('what was said apart and comes at once after an outage is no one question',
   await program.saw('is up');
 });
 
-test('without storage, too, what comes within gather_ms is joined', async () => {
+test('without storage, too, what comes within gather_ms is merged', async () => {
   await using it = await stage({ channel: { gather_ms: longMs } });
   await using program = it.start();
   await program.saw('is up');

@@ -54,7 +54,7 @@ test('an edit is no part of a burst, and no command', async () => {
   assert.equal(telegram.shown(two!.message)?.text, 'two');
 });
 
-test('an edit of what was joined is not asked', async () => {
+test('an edit of what was merged is not asked', async () => {
   const channel = { edits: true, gather_ms: 200 };
   await using it = await openTelegram(echo, { channel, more: durable });
   const { telegram, ann } = it;

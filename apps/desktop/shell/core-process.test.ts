@@ -39,7 +39,7 @@ test('it gets its orders, and its last words are there when it has ended', async
   core.signal('SIGTERM');
 });
 
-test('what is lent to it comes by a pipe alone', async () => {
+test('what is given to it in memory comes by a pipe alone', async () => {
   const script = `
     const { readFileSync } = require('node:fs');
     console.error(process.env.SVC_DESKTOP + process.argv + readFileSync(0, 'utf8'));`;

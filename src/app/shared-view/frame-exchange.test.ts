@@ -34,8 +34,7 @@ class Bench implements Disposable {
 }
 
 const hook = 'webhook' as ChannelKey;
-const happen = (hub: LiveEvents, code: string): void =>
-  hub.messageRefused({ channel: hook, code });
+const happen = (hub: LiveEvents, code: string): void => hub.messageRefused({ channel: hook, code });
 
 /** The ring's events after that number, in short form. */
 function told(hub: LiveEvents, after = 0): string[] {
@@ -165,7 +164,7 @@ test('what happens faster than may be told is counted', async () => {
   leave();
 });
 
-test('lots that could not be told, or came too late, are told as missed', async () => {
+test('batches that could not be told, or came too late, are told as missed', async () => {
   using bench = new Bench();
   const [one, other] = [bench.join(1), bench.join(2)];
   const leave = one.onLiveEvent(() => {});

@@ -79,7 +79,7 @@ test('where there is no other instance nothing is told, and nothing swept', asyn
   assert.deepEqual(shut.asked, {});
 });
 
-test('only the keeper sweeps, and not all the time', async () => {
+test('only the janitor sweeps, and not all the time', async () => {
   const { members, shared, exchange, ticks, pass } = start();
   using _ = exchange;
   await ticks(5);

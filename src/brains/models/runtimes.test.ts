@@ -48,7 +48,7 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.ok(!fake.calls.at(-1)!.text.includes('options'));
   });
 
-  test('an answer in pieces that the context cut is asked for again, and told anew', async () => {
+  test('an answer in parts that the context cut is asked for again, and told anew', async () => {
     // With the whole prompt in its cache, Ollama leaves out prompt_eval_count: ollama#3427.
     const more = { done_reason: 'length', prompt_eval_count: undefined, eval_count: 3 };
     await using fake = await startFakeOllama((call) =>

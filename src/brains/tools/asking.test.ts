@@ -81,7 +81,7 @@ test('a yes is for that call alone, by whoever said it', async () => {
   assert.equal(tool.ran.length, 1);
 });
 
-test('nobody is asked of what could not run, or in a rehearsal', async () => {
+test('nobody is asked of what could not run, or in a dry run', async () => {
   const tool = payer();
   const box = boxOf(tool);
   asked.length = 0;

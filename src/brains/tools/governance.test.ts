@@ -119,7 +119,7 @@ test('one missing parameter and one text: it is that one; no more is guessed', a
   }
 });
 
-test('in a rehearsal a tool that reaches out is not run, and others are', async () => {
+test('in a dry run a tool that reaches out is not run, and others are', async () => {
   const [calc, fetches] = [
     fakeTool('calc', 'expression'),
     fakeTool('http_fetch', 'url', { reachesOut: true }),
@@ -171,7 +171,7 @@ test('what changes something elsewhere is written down first, and never run twic
   }
 });
 
-test('a turn that ends while the journal is slow sends nothing any more', async () => {
+test('a turn that ends while the tool-call log is slow sends nothing any more', async () => {
   const stop = new AbortController();
   const gate = Promise.withResolvers<LoggedCall>();
   const sends = fakeTool('webhook_call', 'url', { effect: 'outside' });

@@ -82,7 +82,7 @@ test('a short text is shown after 700 ms, a longer one at once', async () => {
   assert.deepEqual(other.shown(), [[null, long]]);
 });
 
-test('pieces are shown as soon as there are 40 characters', async () => {
+test('parts are shown as soon as there are 40 characters', async () => {
   const it = start();
   for (let length = 4; length < 40; length += 4) {
     it.clock.pass(10);
@@ -101,7 +101,7 @@ test('pieces are shown as soon as there are 40 characters', async () => {
   await calls(it, 2);
 });
 
-test('what the platform bears only later comes no sooner by more pieces', async () => {
+test('what the platform bears only later comes no sooner by more parts', async () => {
   const it = start();
   await it.show(long.slice(0, 4));
   await it.show(long.slice(0, 40));

@@ -66,7 +66,7 @@ test('by the platform that tells when, what came together but was said apart is 
   }
 });
 
-test('what others say, and what comes later, is joined to nothing', () => {
+test('what others say, and what comes later, is merged with nothing', () => {
   const { clock, questions } = start(500);
   questions.admits('n', by('bo', 'two'));
   clock.pass(2_000);
@@ -84,7 +84,7 @@ test('what the ledger had refused counts from when it goes there again', () => {
   assert.equal(isAsked(questions, 'm', by('ann', 'other')), false);
 });
 
-test('a piece of an album is not asked again', () => {
+test('a part of an album is not asked again', () => {
   const { questions } = start();
   const gather = { kind: 'album', key: 'a', ms: 1_000 } as const;
   questions.admits('n', { ...by('ann', 'one'), gather });

@@ -10,7 +10,7 @@ const part = (id: number, setting: Setting, key = 'a'): Update => {
   return { id, message: said } as unknown as Update;
 };
 
-test('a piece in a group is not safe before its album is whole', async (t) => {
+test('a part in a group is not safe before its album is whole', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const safe = new Set<string>();
   const watch = (name: string, update: Update): void => {
@@ -29,7 +29,7 @@ test('a piece in a group is not safe before its album is whole', async (t) => {
   assert.deepEqual([...safe], ['alone', 'in a group', 'to others']);
 });
 
-test('what is said with one piece holds for all of its album, and for later ones', () => {
+test('what is said with one part holds for all of its album, and for later ones', () => {
   const albums = new Albums();
   const settings = (...updates: readonly Update[]) =>
     albums.settle(updates).map(({ message }) => message?.setting);

@@ -124,7 +124,7 @@ test('while there is no room it does not poll', async () => {
   await it.telegram.until(() => it.ledger.taken.length === 1);
 });
 
-test('a batch larger than the room is taken in pieces', async () => {
+test('a batch larger than the room is taken in parts', async () => {
   await using it = await startPolling();
   it.ledger.free = 3;
   it.telegram.push(...Array.from({ length: 10 }, (_, i) => said(i + 1, 'hello')));

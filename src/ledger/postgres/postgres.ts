@@ -22,12 +22,7 @@ import { Spend } from './ledger/reservations.ts';
 import { Queues } from './queues/queues.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
 import type { PostgresBatches } from './deps.ts';
-import {
-  joinInstances,
-  createPeers,
-  type Joined,
-  type PeersTimes,
-} from './peers/peers.ts';
+import { joinInstances, createPeers, type Joined, type PeersTimes } from './peers/peers.ts';
 import { PostgresStorage, type PostgresDeps } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';

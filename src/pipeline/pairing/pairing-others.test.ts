@@ -156,7 +156,7 @@ test('who is let in elsewhere during the first look at the pairings is read agai
   );
 });
 
-test('of many who knock at two gates at once none is forgotten', async () => {
+test('of many who ask for pairing at two gates at once none is forgotten', async () => {
   for (const form of ['memory', 'storage'] as const) {
     await using storage = form === 'storage' ? await openStorage() : null;
     const ledger = storage?.ledger ?? createMemoryLedger({ ...systemClock, ids });

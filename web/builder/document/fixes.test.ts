@@ -175,7 +175,7 @@ test('whatever is broken in a whole configuration, its fixes do something', () =
   assert.ok(seen > 100, `${seen} fixes were tried`);
 });
 
-test('the shield and an agent say of each model whether it is asked', () => {
+test('the privacy filter and an agent say of each model whether it is asked', () => {
   const models = [cloudModel(), model, { ...model, model_id: 'n' }, { provider: 'x' }];
   const kinds = (more: object) =>
     modelUsesOf({ ...brain, models, ...more }).map(({ kind }) => kind);

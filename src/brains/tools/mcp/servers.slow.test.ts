@@ -217,7 +217,7 @@ for (const mode of ['many_tools', 'huge_schema', 'endless_pages'] as const) {
   });
 }
 
-test('a server that hears nothing ends with its plan all the same', async () => {
+test('a server that hears nothing ends with its configuration all the same', async () => {
   const stage = await McpStage.open('deaf');
   await stage.up();
   const [, pid] = /started (\d+)/.exec(await stage.notes())!;

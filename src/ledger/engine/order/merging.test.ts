@@ -91,7 +91,7 @@ test('what was said in a burst is one, however late the rest came', () => {
   assert.equal(mergeAll(late([album, album])).text, 'a\na');
 });
 
-test('of what is joined the last is said at most ten seconds after the first', () => {
+test('of what is merged the last is said at most ten seconds after the first', () => {
   const seconds = Array.from({ length: 8 }, (_, n) => 2 * n);
   assert.equal(mergeAll(saidAtSeconds(...seconds)).text, '0\n2\n4\n6\n8\n10');
 });
@@ -105,7 +105,7 @@ test('an album that was forwarded is one, and from where is told', () => {
   assert.deepEqual([whole.text, whole.context], ['look', context]);
 });
 
-test('what comes from elsewhere is not joined to it', () => {
+test('what comes from elsewhere is not merged with it', () => {
   for (const gather of [inAlbum, { kind: 'burst', ms: 1_000 }] as const) {
     const own = { gather, text: 'my own' };
     const forwarded = { gather, text: 'not mine', context: { forwardedFrom: null } };
@@ -114,14 +114,14 @@ test('what comes from elsewhere is not joined to it', () => {
   }
 });
 
-test('in a group, too, what a later piece of an album replies to is told', () => {
+test('in a group, too, what a later part of an album replies to is told', () => {
   const quoted = { text: 'which?', by: 'us', name: null, at: 0 } as const;
   const context = { inGroup: true, quoted } as const;
   const first = { gather: inAlbum, context: { inGroup: true } } as const;
   assert.deepEqual(mergeAll([first, { ...first, context }]).context, context);
 });
 
-test('what was joined is waiting again once it was given back', () => {
+test('what was merged is waiting again once it was given back', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
@@ -133,7 +133,7 @@ test('what was joined is waiting again once it was given back', () => {
   rows.close();
 });
 
-test('what was joined to a message that the storage had no more is taken next', () => {
+test('what was merged with a message that the storage had no more is taken next', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
@@ -144,7 +144,7 @@ test('what was joined to a message that the storage had no more is taken next', 
   rows.close();
 });
 
-test('a claim is lost with any of its pieces', () => {
+test('a claim is lost with any of its parts', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said as WholeInRow[];
   const open = new OpenClaims();

@@ -35,7 +35,7 @@ const sweep = ({ reads, letters }: LedgerDeps): Promise<number> =>
     expired: (id) => letters.remove(id),
   });
 
-postgresTest('a dead message goes to the end of its lane, as new', async () => {
+postgresTest('a dead message goes to the end of its queue, as new', async () => {
   await using it = await open();
   assert.equal(it.letters.count, 2);
   assert.equal(await it.letters.replay(message), 'done');
@@ -50,7 +50,7 @@ postgresTest('a dead message goes to the end of its lane, as new', async () => {
   assert.equal(it.rows.take('in', hook)?.head.id, message);
 });
 
-postgresTest('a message whose lane is not kept any more gets a new one', async () => {
+postgresTest('a message whose queue is not kept any more gets a new one', async () => {
   await using it = await open();
   await it.client.query('DELETE FROM svc.lane');
   assert.equal(await it.letters.replay(message), 'done');

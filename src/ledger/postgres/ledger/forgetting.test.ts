@@ -63,7 +63,7 @@ postgresTest(
   },
 );
 
-postgresTest('what came after the request stays, and so does its lane', async () => {
+postgresTest('what came after the request stays, and so does its queue', async () => {
   await using it = await openParts();
   await fillTalk(it, 'ann', 10);
   await fillTalk(it, 'bob', 50);
@@ -101,7 +101,7 @@ postgresTest('of a sender what others said stays, but what may quote it goes', a
   assert.deepEqual(await all(it.client, 'lane', 'conversation'), ['room']);
 });
 
-postgresTest('more than one batch goes, though the answers of a flight are lost', async () => {
+postgresTest('more than one batch goes, though the answers of a batch are lost', async () => {
   await using it = await openParts();
   const many = Array.from({ length: 450 }, (_, at) => at + 1);
   await put(it.client, 'lane', { tail: 450 });
@@ -119,7 +119,7 @@ postgresTest('more than one batch goes, though the answers of a flight are lost'
   assert.deepEqual([await count(it.client, 'message'), await count(it.client, 'turn')], [0, 0]);
 });
 
-postgresTest('flights of others go between the batches', async () => {
+postgresTest('batches of others go between the batches', async () => {
   await using it = await openParts();
   const many = Array.from({ length: 450 }, (_, at) => ({ n: at + 1, message_id: idOf(at + 1) }));
   await put(it.client, 'turn', ...many);

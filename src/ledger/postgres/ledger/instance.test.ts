@@ -43,7 +43,7 @@ async function age(marks: Marks, interval: string): Promise<void> {
   await marks.client.query(text);
 }
 
-postgresTest('one that beats while it is watched keeps the database', async () => {
+postgresTest('one that sends heartbeats while it is watched keeps the database', async () => {
   await using marks = await Marks.open();
   await take(marks, { self: farProcess });
   const other = await marks.another();
@@ -65,32 +65,35 @@ postgresTest('one that beats while it is watched keeps the database', async () =
   assert.equal((await marks.instance(1))['dead'], false);
 });
 
-postgresTest('one of which nothing can be told is dead when its beat is old enough', async () => {
-  await using marks = await Marks.open();
-  await take(marks, { self: farProcess });
-  await age(marks, '4 s');
-  const waits: number[] = [];
-  const other = await marks.another();
-  const taken = await takeInstance(other, {
-    version: '1',
-    self: farProcess,
-    waits(ms) {
-      waits.push(ms);
-      void age(marks, '10.1 s');
-    },
-  });
-  assert.ok(taken.kind === 'taken');
-  assert.equal(taken.id, 2);
-  assert.equal(waits.length, 1);
-  assert.ok(waits[0]! <= 6_000, String(waits[0]));
-  assert.equal((await marks.instance(1))['dead'], true);
-  await age(marks, '10.1 s');
-  const next = await take(marks, { self: farProcess, waits: () => assert.fail('it waits') });
-  assert.equal(next.kind, 'taken');
-});
+postgresTest(
+  'one of which nothing can be told is dead when its heartbeat is old enough',
+  async () => {
+    await using marks = await Marks.open();
+    await take(marks, { self: farProcess });
+    await age(marks, '4 s');
+    const waits: number[] = [];
+    const other = await marks.another();
+    const taken = await takeInstance(other, {
+      version: '1',
+      self: farProcess,
+      waits(ms) {
+        waits.push(ms);
+        void age(marks, '10.1 s');
+      },
+    });
+    assert.ok(taken.kind === 'taken');
+    assert.equal(taken.id, 2);
+    assert.equal(waits.length, 1);
+    assert.ok(waits[0]! <= 6_000, String(waits[0]));
+    assert.equal((await marks.instance(1))['dead'], true);
+    await age(marks, '10.1 s');
+    const next = await take(marks, { self: farProcess, waits: () => assert.fail('it waits') });
+    assert.equal(next.kind, 'taken');
+  },
+);
 
 postgresTest(
-  'a beat that lies ahead, since the clock was set back, is watched instead',
+  'a heartbeat that lies ahead, since the clock was set back, is watched instead',
   async () => {
     await using marks = await Marks.open();
     await take(marks, { self: farProcess });

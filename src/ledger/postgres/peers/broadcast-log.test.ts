@@ -83,7 +83,7 @@ postgresTest('all hear all in one order, one after the other', async () => {
   }
 });
 
-postgresTest('more than one beat reads is heard all the same', async () => {
+postgresTest('more than one heartbeat reads is heard all the same', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   let count = 0;

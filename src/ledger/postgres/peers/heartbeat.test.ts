@@ -12,7 +12,7 @@ function next(heartbeat: Heartbeat): Promise<News> {
   return new Promise((resolve) => heartbeat.onNews(resolve));
 }
 
-postgresTest('each beat tells who lives, and the time at the server', async () => {
+postgresTest('each heartbeat tells who lives, and the time at the server', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   const news = await next(one!.peers.heartbeat);
@@ -27,7 +27,7 @@ postgresTest('each beat tells who lives, and the time at the server', async () =
   assert.ok(later.alive[0]!.grp > news.alive[0]!.grp);
 });
 
-postgresTest('a beat goes at once where one is asked for, and one for many', async () => {
+postgresTest('a heartbeat goes at once where one is asked for, and one for many', async () => {
   await using all = await TestInstances.open();
   const { peers, id } = await all.begin(rarely);
   const first = await next(peers.heartbeat);
@@ -46,7 +46,7 @@ postgresTest('a beat goes at once where one is asked for, and one for many', asy
   assert.ok(Number((await all.instance(id))['grp']) >= 4);
 });
 
-postgresTest('what is brought goes with one beat, before its news are read', async () => {
+postgresTest('what is brought goes with one heartbeat, before its news are read', async () => {
   await using all = await TestInstances.open();
   const { peers } = await all.begin();
   let text: string | null =
@@ -69,7 +69,7 @@ postgresTest('what is brought goes with one beat, before its news are read', asy
   ]);
 });
 
-postgresTest('the dead are told of until they are buried, and how they ended', async () => {
+postgresTest('the dead are told of until they are cleaned up, and how they ended', async () => {
   await using all = await TestInstances.open();
   const [one, other, third] = await all.beginAll(3);
   third!.kill();
@@ -102,7 +102,7 @@ postgresTest('who is silent is dead whatever the server says that the time is', 
   assert.equal(one!.broken(), null);
 });
 
-postgresTest('after its end there are no more beats, and its end is told once', async () => {
+postgresTest('after its end there are no more heartbeats, and its end is told once', async () => {
   await using all = await TestInstances.open();
   const { peers, batches, id } = await all.begin(rarely);
   await next(peers.heartbeat);
@@ -117,16 +117,19 @@ postgresTest('after its end there are no more beats, and its end is told once', 
   assert.equal((await all.instance(id))['dead'], false, 'the flights go on');
 });
 
-postgresTest('without room on the disk it waits, and beats when there is some', async () => {
-  await using all = await TestInstances.open();
-  const { peers, batches } = await all.begin();
-  await next(peers.heartbeat);
-  await all.client.query(`
+postgresTest(
+  'without room on the disk it waits, and sends heartbeats when there is some',
+  async () => {
+    await using all = await TestInstances.open();
+    const { peers, batches } = await all.begin();
+    await next(peers.heartbeat);
+    await all.client.query(`
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     $$BEGIN RAISE 'refused' USING ERRCODE = '53100'; END$$;
     CREATE TRIGGER refuse BEFORE UPDATE ON svc.instance EXECUTE FUNCTION refuse()`);
-  await until('it is full', () => batches.state === 'full');
-  await all.client.query('DROP TRIGGER refuse ON svc.instance');
-  await next(peers.heartbeat);
-  assert.equal(batches.state, 'ok');
-});
+    await until('it is full', () => batches.state === 'full');
+    await all.client.query('DROP TRIGGER refuse ON svc.instance');
+    await next(peers.heartbeat);
+    assert.equal(batches.state, 'ok');
+  },
+);

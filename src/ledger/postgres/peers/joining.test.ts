@@ -67,7 +67,7 @@ postgresTest('one whose process was on this machine and is gone is dead at once'
 });
 
 postgresTest(
-  'it begins where the board is, so that it hears what is told from then on',
+  'it begins where the broadcast log is, so that it hears what is told from then on',
   async () => {
     await using marks = await Marks.open();
     assert.equal((await joined(marks.client)).broadcastLogRead, 0);
@@ -78,14 +78,17 @@ postgresTest(
   },
 );
 
-postgresTest('one that has the database alone is in the way while it beats', async () => {
-  await using marks = await Marks.open();
-  await marks.take(farProcess);
-  const found = await join(await marks.another(), { waits: () => void age(marks, '1 s') });
-  assert.ok(found.kind === 'locked');
-  assert.deepEqual(found.process, farProcess);
-  assert.equal(await isDead(marks, 1), false);
-});
+postgresTest(
+  'one that has the database alone is in the way while it sends heartbeats',
+  async () => {
+    await using marks = await Marks.open();
+    await marks.take(farProcess);
+    const found = await join(await marks.another(), { waits: () => void age(marks, '1 s') });
+    assert.ok(found.kind === 'locked');
+    assert.deepEqual(found.process, farProcess);
+    assert.equal(await isDead(marks, 1), false);
+  },
+);
 
 postgresTest('one that has the database alone makes way when it ends', async () => {
   await using marks = await Marks.open();
@@ -95,14 +98,17 @@ postgresTest('one that has the database alone makes way when it ends', async () 
   assert.equal(alive.length, 1);
 });
 
-postgresTest('one that had the database alone is dead when its beat is old enough', async () => {
-  await using marks = await Marks.open();
-  const id = await marks.take(farProcess);
-  await age(marks, '10.1 s');
-  const { alive } = await joined(marks.client, { waits: () => assert.fail('it waits') });
-  assert.equal(alive.length, 1);
-  assert.equal(await isDead(marks, id), true);
-});
+postgresTest(
+  'one that had the database alone is dead when its heartbeat is old enough',
+  async () => {
+    await using marks = await Marks.open();
+    const id = await marks.take(farProcess);
+    await age(marks, '10.1 s');
+    const { alive } = await joined(marks.client, { waits: () => assert.fail('it waits') });
+    assert.equal(alive.length, 1);
+    assert.equal(await isDead(marks, id), true);
+  },
+);
 
 postgresTest('who needs the database alone gets it from none that lives', async () => {
   await using marks = await Marks.open();
@@ -146,7 +152,7 @@ postgresTest('while its tables are locked the database is in use', async () => {
   await joined(marks.client);
 });
 
-postgresTest('rows of former starts go, but for those that are not buried', async () => {
+postgresTest('rows of former starts go, but for those that are not cleaned up', async () => {
   await using marks = await Marks.open();
   await marks.client.query(
     'INSERT INTO svc.instance (version, process, dead, buried) ' +

@@ -14,7 +14,7 @@ import { until } from '../../../../test/support/waiting.ts';
 
 const { signal: always } = new AbortController();
 
-postgresTest('a post that one has is given to another when it is let go', async () => {
+postgresTest('a lease that one has is given to another when it is let go', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   const over = new AbortController();
@@ -40,7 +40,7 @@ postgresTest('a post that one has is given to another when it is let go', async 
   await waits;
 });
 
-postgresTest('a post is had once the server has said so, and not before', async () => {
+postgresTest('a lease is had once the server has said so, and not before', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   const [first, second] = [work(), work()];
@@ -67,7 +67,7 @@ postgresTest('a post is had once the server has said so, and not before', async 
   first.end();
 });
 
-postgresTest('who waits for a post in vain may stop waiting', async () => {
+postgresTest('who waits for a lease in vain may stop waiting', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   const it = work();
@@ -80,7 +80,7 @@ postgresTest('who waits for a post in vain may stop waiting', async () => {
   it.end();
 });
 
-postgresTest('within one instance, too, a post is held by one at a time', async () => {
+postgresTest('within one instance, too, a lease is held by one at a time', async () => {
   await using all = await TestInstances.open();
   const { peers } = await all.begin();
   const [first, second] = [work(), work()];
@@ -98,7 +98,7 @@ postgresTest('within one instance, too, a post is held by one at a time', async 
   await until('it is free', async () => (await all.lease('a')).owner === null);
 });
 
-postgresTest('a post that is being let go is not held again before it is free', async () => {
+postgresTest('a lease that is being let go is not held again before it is free', async () => {
   await using all = await TestInstances.open();
   const one = await all.begin();
   const [first, second] = [work(), work()];
@@ -121,7 +121,7 @@ postgresTest('a post that is being let go is not held again before it is free', 
   await again;
 });
 
-postgresTest('a post of one that ends, or is killed, goes to another', async () => {
+postgresTest('a lease of one that ends, or is killed, goes to another', async () => {
   await using all = await TestInstances.open();
   const [one, other, third] = await all.beginAll(3);
   const [first, second, last] = [work(), work(), work()];
@@ -141,29 +141,32 @@ postgresTest('a post of one that ends, or is killed, goes to another', async () 
   assert.deepEqual(await all.lease('a'), { owner: third!.id, epoch: 3 });
 });
 
-postgresTest('who cannot beat stops before another may begin, and has lost it then', async () => {
-  await using all = await TestInstances.open();
-  const [one, other] = await all.beginAll(2);
-  const [first, second] = [work(), work()];
-  const order: string[] = [];
-  void one!.peers.withLease('a', first.run, always);
-  const stop = await first.begun;
-  stop.addEventListener('abort', () => order.push('stopped'));
-  void other!.peers.withLease('a', second.run, always);
-  one!.way.hold();
-  const begins = second.begun.then(() => order.push('begun'));
-  await all.passUntilDead(other!);
-  await begins;
-  assert.deepEqual(order, ['stopped', 'begun']);
-  assert.equal(one!.peers.holds('a'), false);
-  one!.way.release();
-  await until('it can write no more', () => one!.broken() !== null);
-  assert.match(one!.broken()!.message, /another instance of svc has taken over/);
-  first.end();
-});
+postgresTest(
+  'who cannot send a heartbeat stops before another may begin, and has lost it then',
+  async () => {
+    await using all = await TestInstances.open();
+    const [one, other] = await all.beginAll(2);
+    const [first, second] = [work(), work()];
+    const order: string[] = [];
+    void one!.peers.withLease('a', first.run, always);
+    const stop = await first.begun;
+    stop.addEventListener('abort', () => order.push('stopped'));
+    void other!.peers.withLease('a', second.run, always);
+    one!.way.hold();
+    const begins = second.begun.then(() => order.push('begun'));
+    await all.passUntilDead(other!);
+    await begins;
+    assert.deepEqual(order, ['stopped', 'begun']);
+    assert.equal(one!.peers.holds('a'), false);
+    one!.way.release();
+    await until('it can write no more', () => one!.broken() !== null);
+    assert.match(one!.broken()!.message, /another instance of svc has taken over/);
+    first.end();
+  },
+);
 
 postgresTest(
-  'what was stopped for want of a beat is begun again when the post is had',
+  'what was stopped for want of a heartbeat is begun again when the lease is had',
   async () => {
     await using all = await TestInstances.open();
     const one = await all.begin();
@@ -193,7 +196,7 @@ postgresTest(
   },
 );
 
-postgresTest('what a beat says is as old as its question', async () => {
+postgresTest('what a heartbeat says is as old as its question', async () => {
   await using all = await TestInstances.open();
   const { holdMs } = shortTimes;
   const one = await all.begin();
@@ -215,7 +218,7 @@ postgresTest('what a beat says is as old as its question', async () => {
   it.end();
 });
 
-postgresTest('a post that somebody took away is not held any more', async () => {
+postgresTest('a lease that somebody took away is not held any more', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
   const [it, again] = [work(), work()];
@@ -230,7 +233,7 @@ postgresTest('a post that somebody took away is not held any more', async () => 
   again.end();
 });
 
-postgresTest('of three that want a post again and again one has it at a time', async () => {
+postgresTest('of three that want a lease again and again one has it at a time', async () => {
   const seed = Math.floor(Math.random() * 1e6);
   const random = seeded(seed);
   await using all = await TestInstances.open();

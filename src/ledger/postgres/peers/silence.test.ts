@@ -59,7 +59,7 @@ test('of a shorter while in which nobody could look three seconds count', () => 
   assert.deepEqual(look(silence, 11_900, [[1, 7]]), [1]);
 });
 
-test('a server on which each beat takes long hides no dead one, and makes none', () => {
+test('a server on which each heartbeat takes long hides no dead one, and makes none', () => {
   const silence = new SilenceDetector(9_000);
   const seen = (at: number) =>
     [
@@ -99,7 +99,7 @@ postgresTest('only who has not moved since is declared dead', async () => {
   assert.equal((await marks.instance(other))['dead'], false);
 });
 
-postgresTest('nobody waits for the flight of one that is thought dead', async () => {
+postgresTest('nobody waits for the batch of one that is thought dead', async () => {
   await using marks = await Marks.open();
   const [one, other] = [await join(marks), await join(marks)];
   const flying = await marks.another();

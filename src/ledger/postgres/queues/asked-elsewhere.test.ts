@@ -80,7 +80,7 @@ postgresTest('what is replayed here comes behind what has come elsewhere before 
 });
 
 postgresTest(
-  'where a lane is let go, too, nothing is remembered that a replay took back',
+  'where a queue is let go, too, nothing is remembered that a replay took back',
   async () => {
     await using all = await TestStores.open();
     const [one, other] = await all.beginTwo();
@@ -96,7 +96,7 @@ postgresTest(
 );
 
 postgresTest(
-  'a reply that is replayed elsewhere is sent by the one that has the lane',
+  'a reply that is replayed elsewhere is sent by the one that has the queue',
   async () => {
     await using all = await TestStores.open();
     const [one, other] = await all.beginTwo();

@@ -64,7 +64,7 @@ postgresTest('what another instance works is held, answered and given back here'
 });
 
 postgresTest(
-  'who begins later knows what is held, and a lane that is free is answered',
+  'who begins later knows what is held, and a queue that is free is answered',
   async () => {
     await using all = await TestStores.open();
     const one = await all.begin();

@@ -19,7 +19,7 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
 import { aborted } from '../../../lib/stop.ts';
 
-postgresTest('a lane is let go when nothing of it is in hand, and not before', async () => {
+postgresTest('a queue is let go when nothing of it is in hand, and not before', async () => {
   await using all = await TestStores.open();
   const [one] = await all.beginTwo();
   await accept(one, said('ann', 'hello'));
@@ -33,7 +33,7 @@ postgresTest('a lane is let go when nothing of it is in hand, and not before', a
   assert.equal((await all.queue('ann'))?.waits, 0);
 });
 
-postgresTest('where a lane is locked just then it is let go later', async () => {
+postgresTest('where a queue is locked just then it is let go later', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   await accept(one, said('ann', 'hello'));
@@ -89,7 +89,7 @@ postgresTest('what nobody has room for waits, and is taken when there is', async
   assert.equal((await comesIn(one)).message.text, 'second');
 });
 
-postgresTest('a close gives all lanes back at once, with what lies in them', async () => {
+postgresTest('a close gives all queues back at once, with what lies in them', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   await accept(one, said('ann', 'in hand'), said('bob', 'waits'), said('ann', 'behind'));
@@ -162,7 +162,7 @@ postgresTest('so it is with what it takes when it does not serve it any more', a
   });
 });
 
-postgresTest('lanes of a messenger are worked where its post is', async () => {
+postgresTest('queues of a messenger are worked where its lease is', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   const end = new AbortController();
@@ -228,7 +228,7 @@ for (const what of ['message', 'reply that is due'] as const) {
 }
 
 postgresTest(
-  'a lane whose letting go was undone by a crash is found by what lies in it',
+  'a queue whose letting go was undone by a crash is found by what lies in it',
   async () => {
     await using all = await TestStores.open();
     // By the clock of this instance every row has lain for long.
@@ -242,7 +242,7 @@ postgresTest(
   },
 );
 
-postgresTest('such a lane is read before its next message is worked', async () => {
+postgresTest('such a queue is read before its next message is worked', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   await exchange(one, 'ann', 'hello');

@@ -7,7 +7,7 @@ import { accept, answer, effects, said } from '../../../../test/contract/ledger/
 const gather = { kind: 'burst', ms: 300 } as const;
 const burst = ['one', 'two'].map((text) => said('ann', text, { gather }));
 
-postgresTest('what was joined to a message that is gone is not gone with it', async () => {
+postgresTest('what was merged with a message that is gone is not gone with it', async () => {
   await using stores = await TestStores.open();
   const store = await stores.begin();
   const [one] = await accept(store, ...burst, said('ann', 'three'));
@@ -20,7 +20,7 @@ postgresTest('what was joined to a message that is gone is not gone with it', as
   await answer(store, next, 'the second');
 });
 
-postgresTest('what another instance took in is joined again when its owner has died', async () => {
+postgresTest('what another instance took in is merged again when its owner has died', async () => {
   await using stores = await TestStores.open();
   const [first, second] = await stores.beginTwo();
   const ids = (await accept(first, ...burst)).map(({ id }) => id);

@@ -120,7 +120,7 @@ async function deadlocks(all: TestStores): Promise<number> {
 }
 
 postgresTest(
-  'three that write into the same lanes, replay and forget never lock each other out',
+  'three that write into the same queues, replay and forget never lock each other out',
   async () => {
     const seed = Math.floor(Math.random() * 1e6);
     const run = new Run(seed);
@@ -157,7 +157,7 @@ async function buryIn(conversation: string, store: TestStore): Promise<string> {
   return claim.message.id;
 }
 
-postgresTest('a replay locks its lane with all others of its flight, in their order', async () => {
+postgresTest('a replay locks its queue with all others of its batch, in their order', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   const id = await buryIn('c', one);

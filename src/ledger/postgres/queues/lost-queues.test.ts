@@ -5,7 +5,7 @@ import { LostQueues } from './owned-queues.ts';
 
 const ann: QueueName = { channel: 'webhook', conversation: 'ann' };
 
-test('who died is buried once all its lanes are free, and not before', async () => {
+test('who died is cleaned up once all its queues are free, and not before', async () => {
   const buried: unknown[] = [];
   let isFree = false;
   const page = [{ ...ann }, { channel: null, conversation: null, last: 'x', rows: 1 }];

@@ -74,7 +74,7 @@ postgresTest('what lets go late lets go of nothing that was taken again since', 
   assert.equal((await all.queue('ann'))?.owner, null);
 });
 
-test('a quiet lane waits a little for others, and then all are let go together', () => {
+test('a quiet queue waits a little for others, and then all are let go together', () => {
   const it = makeMoves();
   assert.equal(it.moves.withinMs, null);
   it.comes(1, 3);
@@ -145,7 +145,7 @@ function quieten(it: ReturnType<typeof makeMoves>, count: number): void {
 
 const letGo = (tail: number, goes: boolean): readonly object[] => [{ ...ann, tail, goes }];
 
-postgresTest('a lane that could not be let go is tried again, and is asked about', async () => {
+postgresTest('a queue that could not be let go is tried again, and is asked about', async () => {
   const it = makeMoves();
   it.comes(1, 3);
   it.ends();
@@ -166,7 +166,7 @@ postgresTest('a lane that could not be let go is tried again, and is asked about
 });
 
 postgresTest(
-  'a lane that has grown is read: all of it where it is quiet, else what has come',
+  'a queue that has grown is read: all of it where it is quiet, else what has come',
   async () => {
     for (const isQuiet of [true, false]) {
       const it = makeMoves();
@@ -183,7 +183,7 @@ postgresTest(
 );
 
 postgresTest(
-  'parked replies that a lane let go of too early are not read into a busy one',
+  'parked replies that a queue let go of too early are not read into a busy one',
   async () => {
     const it = makeMoves();
     it.comes(1, 3);
@@ -200,7 +200,7 @@ postgresTest(
   },
 );
 
-test('lanes of the dead are free when each of them is told', async () => {
+test('queues of the dead are free when each of them is told', async () => {
   const it = makeMoves();
   const bea = { ...ann, conversation: 'bea' as ConversationId };
   for (const [freed, isSound] of [

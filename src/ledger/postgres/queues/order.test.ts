@@ -41,7 +41,7 @@ postgresTest('what another instance accepts in between is worked in its place', 
   assert.equal(other.ledger.gauges().inboxWaiting, 0);
 });
 
-postgresTest('a lane to which another instance has added is not let go before that', async () => {
+postgresTest('a queue to which another instance has added is not let go before that', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   await accept(one, said('ann', 'first'));
@@ -83,7 +83,7 @@ postgresTest('very many that come in at two instances are worked in one order', 
   );
 });
 
-postgresTest('who takes a lane sees what the one before has made of it', async () => {
+postgresTest('who takes a queue sees what the one before has made of it', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   await exchange(one, 'ann', 'hello', 'hi');
@@ -131,7 +131,7 @@ postgresTest('so it is where the one before took it for what waited in it', asyn
   );
 });
 
-postgresTest('a lane that nobody else has had in between is remembered', async () => {
+postgresTest('a queue that nobody else has had in between is remembered', async () => {
   await using all = await TestStores.open();
   const [one] = await all.beginTwo();
   await exchange(one, 'ann', 'hello', 'hi');

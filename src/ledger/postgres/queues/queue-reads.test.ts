@@ -39,14 +39,14 @@ async function reading() {
   return { queues, run, fail: () => fail(new Error('no answer')), faults };
 }
 
-test('a lane that cannot be read is a fault', async () => {
+test('a queue that cannot be read is a fault', async () => {
   const { run, fail, faults } = await reading();
   fail();
   await run;
   assert.equal(faults.length, 1);
 });
 
-test('that a lane is not read when all are let go is none', async () => {
+test('that a queue is not read when all are let go is none', async () => {
   const { queues, run, fail, faults } = await reading();
   queues.close();
   fail();

@@ -201,7 +201,7 @@ postgresTest('of many conversations the oldest go first', async () => {
   );
 });
 
-postgresTest('very many rows in as many lanes are all found, and blamed once', async () => {
+postgresTest('very many rows in as many queues are all found, and blamed once', async () => {
   const count = 6_789;
   await using stores = await TestStores.open();
   const { client } = stores;

@@ -142,7 +142,7 @@ postgresTest('what is locked at an orderly end is nobody’s fault, either', asy
   assert.deepEqual([reply.attempt, reply.possibleDuplicate], [1, false]);
 });
 
-postgresTest('one that was declared dead takes no lane any more', async () => {
+postgresTest('one that was declared dead takes no queue any more', async () => {
   await using all = await TestStores.open();
   const one = await all.begin();
   const client = await all.another();
@@ -195,7 +195,7 @@ postgresTest('one that falls silent is dead after a while, and can write no more
   assert.deepEqual(rows, [{ attempts: 1, outcome: 'reply' }]);
 });
 
-postgresTest('its lanes are free before it counts as buried', async () => {
+postgresTest('its queues are free before it counts as cleaned up', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();
   const names = Array.from({ length: 30 }, (_, at) => `c${at}`);
@@ -217,7 +217,7 @@ postgresTest('its lanes are free before it counts as buried', async () => {
   });
 });
 
-postgresTest('a suspect is left to the one that has the post', async () => {
+postgresTest('a suspected message is left to the one that has the lease', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo(quick);
   assert.equal(one.peers.holds('quarantine'), true, 'who came first');
@@ -238,7 +238,7 @@ postgresTest('a suspect is left to the one that has the post', async () => {
   assert.equal((await comesIn(one)).message.text, 'behind it');
 });
 
-postgresTest('at its second unclean end a message is a suspect', async () => {
+postgresTest('at its second unclean end a message is suspected', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo(quick);
   await put(all.client, 'lane', { owner: one.id, tail: 2 });
@@ -273,7 +273,7 @@ postgresTest('a storage that failed while a message ran alone was not ended by i
   assert.deepEqual([poison.get(idOf(1)), poison.get(idOf(2))], [false, true]);
 });
 
-postgresTest('rows in a lane for which nobody looks are found', async () => {
+postgresTest('rows in a queue for which nobody looks are found', async () => {
   await using all = await TestStores.open();
   const both = await all.beginTwo();
   await put(all.client, 'lane', { waits: 0 }, { conversation: 'bob', waits: 0 });

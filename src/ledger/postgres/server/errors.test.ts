@@ -42,7 +42,7 @@ postgresTest('a fence that changes no row is fenced', async () => {
   });
 });
 
-postgresTest('what a statement broke off for, and only that, is told of a flight', async () => {
+postgresTest('what a statement broke off for, and only that, is told of a batch', async () => {
   await withClients(1, async (client) => {
     const sent = ['BEGIN', 'SELECT 1 / 0', 'SELECT 1'].map((text) => client.query(text));
     const settled = await Promise.allSettled(sent);

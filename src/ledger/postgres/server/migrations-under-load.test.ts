@@ -53,7 +53,7 @@ class Bench implements AsyncDisposable {
   }
 }
 
-postgresTest('a step waits for a flight that is under way, in whatever order', async () => {
+postgresTest('a step waits for a batch that is under way, in whatever order', async () => {
   await using it = await Bench.open();
   const batch = await it.client();
   await batch.query('BEGIN');

@@ -124,7 +124,7 @@ postgresTest('all unsettled rows are counted, whoever has them in hand', async (
 });
 
 postgresTest(
-  'lots are heard from those that are asked about, each in its order, once',
+  'batches are heard from those that are asked about, each in its order, once',
   async () => {
     await using it = await Bench.open();
     const [a, b, c] = [await it.begin(), await it.begin(), await it.begin()];
@@ -154,7 +154,7 @@ postgresTest(
   },
 );
 
-postgresTest('lots that everybody has had time to hear are swept', async () => {
+postgresTest('batches that everybody has had time to hear are swept', async () => {
   await using it = await Bench.open();
   const a = await it.begin();
   await it.one.publishEvents(liveEventBatch(a, 1));
@@ -165,7 +165,7 @@ postgresTest('lots that everybody has had time to hear are swept', async () => {
   assert.deepEqual(rows, [{ n: 2 }]);
 });
 
-postgresTest('a crash of the server takes what was told, and no number of a lot', async () => {
+postgresTest('a crash of the server takes what was told, and no number of a batch', async () => {
   await using it = await Bench.open();
   const { rows } = await it.client.query(
     "SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY relname",

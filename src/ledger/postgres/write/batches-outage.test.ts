@@ -36,7 +36,7 @@ postgresTest('while the server is away those are refused who can be, all others 
   await until('it takes more', () => told.has('7 landed'));
 });
 
-postgresTest('one that was refused in a flight that landed all the same is told so', async () => {
+postgresTest('one that was refused in a batch that landed all the same is told so', async () => {
   await using marks = await Marks.open();
   const lateness = new Lateness();
   const batches = await marks.batches({ times: never, lateness });

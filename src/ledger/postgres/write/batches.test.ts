@@ -8,23 +8,20 @@ import { turns } from '../../../../test/contract/ledger/kit.ts';
 import { runs } from '../../../../test/support/runs.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
-postgresTest(
-  'what is written while a flight is under way goes together with the next',
-  async () => {
-    await using marks = await Marks.open();
-    const batches = await marks.batches({ times: never });
-    const first = write(batches, 1);
-    await new Promise(setImmediate);
-    const others = Promise.all([2, 3, 4].map((mark) => write(batches, mark)));
-    assert.equal(batches.pending, 4);
-    assert.equal(await first, true);
-    assert.equal(batches.pending, 3);
-    assert.deepEqual(await others, [true, true, true]);
-    assert.equal(batches.pending, 0);
-    assert.deepEqual(await marks.written(), [1, 2, 3, 4]);
-    assert.equal((await marks.instance(1))['grp'], 2);
-  },
-);
+postgresTest('what is written while a batch is under way goes together with the next', async () => {
+  await using marks = await Marks.open();
+  const batches = await marks.batches({ times: never });
+  const first = write(batches, 1);
+  await new Promise(setImmediate);
+  const others = Promise.all([2, 3, 4].map((mark) => write(batches, mark)));
+  assert.equal(batches.pending, 4);
+  assert.equal(await first, true);
+  assert.equal(batches.pending, 3);
+  assert.deepEqual(await others, [true, true, true]);
+  assert.equal(batches.pending, 0);
+  assert.deepEqual(await marks.written(), [1, 2, 3, 4]);
+  assert.equal((await marks.instance(1))['grp'], 2);
+});
 
 postgresTest('a write that nobody waits for goes with the one after it', async () => {
   await using marks = await Marks.open();
@@ -38,7 +35,7 @@ postgresTest('a write that nobody waits for goes with the one after it', async (
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
 
-postgresTest('more than fits into one flight goes in several, in order', async () => {
+postgresTest('more than fits into one batch goes in several, in order', async () => {
   await using marks = await Marks.open();
   const batches = await marks.batches({ times: never });
   const each = 6_000;
@@ -95,7 +92,7 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
   assert.ok(asked.length > cuts, `${asked.length}, ${told}`);
 });
 
-postgresTest('a flight that is undone again and again keeps its place, and lands', async () => {
+postgresTest('a batch that is undone again and again keeps its place, and lands', async () => {
   await using marks = await Marks.open();
   const batches = await marks.batches({ times: never });
   await marks.refuse('40P01');
@@ -108,7 +105,7 @@ postgresTest('a flight that is undone again and again keeps its place, and lands
   assert.deepEqual(await marks.written(), [1, 2]);
 });
 
-postgresTest('a flight that the server undoes for too long fails for good', async () => {
+postgresTest('a batch that the server undoes for too long fails for good', async () => {
   await using marks = await Marks.open();
   const batches = await marks.batches({ times: { ...never, undoneMs: 200 } });
   const broken = Promise.withResolvers<Error>();
@@ -120,7 +117,7 @@ postgresTest('a flight that the server undoes for too long fails for good', asyn
   assert.deepEqual(await marks.written(), []);
 });
 
-postgresTest('where nothing is written, empty flights beat', async () => {
+postgresTest('where nothing is written, empty batches are the heartbeat', async () => {
   await using marks = await Marks.open();
   await marks.batches({ times: { heartbeatMs: 20 } });
   const { heartbeat: began } = await marks.instance(1);
@@ -130,7 +127,7 @@ postgresTest('where nothing is written, empty flights beat', async () => {
   });
 });
 
-postgresTest('nothing is handed out when the last landed flight began too long ago', async () => {
+postgresTest('nothing is handed out when the last landed batch began too long ago', async () => {
   await using marks = await Marks.open();
   let now = 0;
   const steady = (): SteadyTime => now as SteadyTime;
@@ -154,7 +151,7 @@ postgresTest('nothing is handed out when the last landed flight began too long a
   assert.equal(batches.mayHandOut, false);
 });
 
-postgresTest('a flight after another instance took over ends all of them', async () => {
+postgresTest('a batch after another instance took over ends all of them', async () => {
   await using marks = await Marks.open();
   const batches = await marks.batches({ times: { heartbeatMs: 20 } });
   const broken = Promise.withResolvers<Error>();

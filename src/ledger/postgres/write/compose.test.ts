@@ -54,7 +54,7 @@ groupSuite('a group of writes', (groups) => {
     assert.deepEqual(await all(groups.client, 'dedupe', 'fingerprint'), ['new']);
   });
 
-  test('a thousand messages take their numbers in their order, each in its lane', async () => {
+  test('a thousand messages take their numbers in their order, each in its queue', async () => {
     const writes = Array.from({ length: 1_000 }, (_, at) => {
       // The ids descend, so their order differs from the order of the numbers.
       const id = `m${String(9_999 - at)}`;
@@ -84,7 +84,7 @@ groupSuite('a group of writes', (groups) => {
     assert.equal((await all(groups.client, 'inbox')).length, 1);
   });
 
-  test('lanes that something else changes are locked, and stay as they were', async () => {
+  test('queues that something else changes are locked, and stay as they were', async () => {
     const [bob, eve] = ['bob', 'eve'].map((conversation) => ({ ...place, conversation }));
     await write(came('m1', null, null, place), came('m2', null, null, eve));
     const { statements } = compose(

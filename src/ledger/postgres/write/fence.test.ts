@@ -11,7 +11,7 @@ import {
 import type { Writer } from './writer.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
-postgresTest('who takes over waits for the flight under way, and ends all after it', async () => {
+postgresTest('who takes over waits for the batch under way, and ends all after it', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
   const letGo = await marks.holdUp();

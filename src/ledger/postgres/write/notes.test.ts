@@ -38,7 +38,7 @@ groupSuite('notes', (groups) => {
     await groups.client.query('RESET enable_nestloop; RESET enable_hashjoin');
   });
 
-  test('go where a lane has the most, the oldest first', async () => {
+  test('go where a queue has the most, the oldest first', async () => {
     assert.deepEqual(await noted([add('a1', 3), add('a2', 3)], [add('b1', 3)]), ['a1', 'a2', 'b1']);
     assert.deepEqual(await noted([], [], [add('e1', 3)]), ['a2', 'b1', 'e1']);
     assert.deepEqual(await noted([add('a3', 3)], [add('b2', 3)]), ['e1', 'a3', 'b2']);

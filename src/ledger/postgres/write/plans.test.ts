@@ -141,7 +141,7 @@ async function judge(client: Client, when: string): Promise<void> {
   }
 }
 
-postgresTest('no flight reads a large table whole, or joins two sets', async () => {
+postgresTest('no batch reads a large table whole, or joins two sets', async () => {
   const client = await connect(await migratedDatabase());
   try {
     await gatherOnlyWhenTold(client);
@@ -168,7 +168,7 @@ postgresTest('no flight reads a large table whole, or joins two sets', async () 
   }
 });
 
-postgresTest('each statement of a flight is one that an empty server takes', async () => {
+postgresTest('each statement of a batch is one that an empty server takes', async () => {
   const client = await connect(await migratedDatabase());
   try {
     for (const statement of statementsOfAll()) {

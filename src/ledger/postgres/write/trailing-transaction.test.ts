@@ -42,7 +42,7 @@ class MarkTrailing implements TrailingTransaction {
   }
 }
 
-postgresTest('what is to be taken goes behind the next flight, and one goes for it', async () => {
+postgresTest('what is to be taken goes behind the next batch, and one goes for it', async () => {
   await using marks = await Marks.open();
   const trailing = new MarkTrailing(true);
   const batches = await marks.batches({ times: never, trailing });
@@ -56,7 +56,7 @@ postgresTest('what is to be taken goes behind the next flight, and one goes for 
   assert.equal((await marks.instance(1))['grp'], 2);
 });
 
-postgresTest('what only lets go needs no flight, as long as one has landed lately', async () => {
+postgresTest('what only lets go needs no batch, as long as one has landed lately', async () => {
   await using marks = await Marks.open();
   const trailing = new MarkTrailing(false);
   const batches = await marks.batches({ times: never, trailing });
@@ -68,7 +68,7 @@ postgresTest('what only lets go needs no flight, as long as one has landed latel
   assert.deepEqual(await marks.written(), [1, 2]);
 });
 
-postgresTest('behind a flight that the server undoes nothing is taken', async () => {
+postgresTest('behind a batch that the server undoes nothing is taken', async () => {
   await using marks = await Marks.open();
   const trailing = new MarkTrailing(true);
   const batches = await marks.batches({ times: never, trailing });
@@ -88,7 +88,7 @@ postgresTest('behind a flight that the server undoes nothing is taken', async ()
   assert.equal(await second, true);
 });
 
-postgresTest('one that is declared dead right behind its flight takes nothing', async () => {
+postgresTest('one that is declared dead right behind its batch takes nothing', async () => {
   await using marks = await Marks.open();
   const instance = await marks.take();
   const writer = await marks.writer({ instance });
@@ -99,7 +99,7 @@ postgresTest('one that is declared dead right behind its flight takes nothing', 
   assert.deepEqual(await marks.written(), []);
 });
 
-postgresTest('a fault behind a flight is none of the flight', async () => {
+postgresTest('a fault behind a batch is none of the batch', async () => {
   await using marks = await Marks.open();
   const trailing = new MarkTrailing(true);
   const batches = await marks.batches({ times: never, trailing });

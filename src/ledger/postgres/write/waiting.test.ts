@@ -7,7 +7,7 @@ import type { Write } from './writes.ts';
 
 const million = 1024 * 1024;
 
-test('what is long goes in several flights, in order', () => {
+test('what is long goes in several batches, in order', () => {
   const waiting = new Waiting<number, null>((size) => size);
   const sizes = [5, 3, 1, 20, 1, 1].map((size) => size * million);
   for (const size of sizes) {

@@ -8,7 +8,7 @@ import { patienceMs, until } from '../../../../test/support/waiting.ts';
 
 const undone = { kind: 'undone', why: null };
 
-postgresTest('a flight lands whole, and tells the rows of each statement', async () => {
+postgresTest('a batch lands whole, and tells the rows of each statement', async () => {
   await using marks = await Marks.open();
   const instance = await marks.take();
   const writer = await marks.writer({ instance });
@@ -19,7 +19,7 @@ postgresTest('a flight lands whole, and tells the rows of each statement', async
   assert.equal((await marks.instance(instance))['grp'], 2);
 });
 
-postgresTest('nothing of a flight with a fault is written, and the fault is told', async () => {
+postgresTest('nothing of a batch with a fault is written, and the fault is told', async () => {
   await using marks = await Marks.open();
   const instance = await marks.take();
   const writer = await marks.writer({ instance });
@@ -31,7 +31,7 @@ postgresTest('nothing of a flight with a fault is written, and the fault is told
   assert.equal((await marks.instance(instance))['grp'], 0);
 });
 
-postgresTest('nothing of a flight lasts in its connection', async () => {
+postgresTest('nothing of a batch lasts in its connection', async () => {
   await using marks = await Marks.open();
   const client = await connect(marks.url);
   const instance = await marks.take();
@@ -47,7 +47,7 @@ postgresTest('nothing of a flight lasts in its connection', async () => {
   await client.end();
 });
 
-postgresTest('a flight that landed while its answer was lost is answered again', async () => {
+postgresTest('a batch that landed while its answer was lost is answered again', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
   const letGo = await marks.holdUp();
@@ -64,7 +64,7 @@ postgresTest('a flight that landed while its answer was lost is answered again',
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
 
-postgresTest('a flight that never arrived is undone, and may be sent again', async () => {
+postgresTest('a batch that never arrived is undone, and may be sent again', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
   assert.equal((await writer.writeBatch([markStatement([1])])).kind, 'landed');
@@ -106,7 +106,7 @@ function lands(writer: Writer, marks: readonly number[]): Promise<void> {
   return until('it lands', isLanded);
 }
 
-postgresTest('a flight that was given up cannot land later', async () => {
+postgresTest('a batch that was given up cannot land later', async () => {
   await using marks = await Marks.open();
   const { writer, sending, arrive, mayConnect } = await batchOnItsWay(marks);
   mayConnect();
@@ -118,7 +118,7 @@ postgresTest('a flight that was given up cannot land later', async () => {
   assert.deepEqual(await marks.written(), [2]);
 });
 
-postgresTest('a flight that was given up and arrives before the look has landed', async () => {
+postgresTest('a batch that was given up and arrives before the look has landed', async () => {
   await using marks = await Marks.open();
   const { writer, sending, arrive, mayConnect } = await batchOnItsWay(marks);
   await arrive();
@@ -150,7 +150,7 @@ for (const [state, kind] of [
   );
 }
 
-postgresTest('of two flights that lock each other out one is undone, and lands then', async () => {
+postgresTest('of two batches that lock each other out one is undone, and lands then', async () => {
   await using marks = await Marks.open();
   await marks.client.query('CREATE TABLE twice (id integer PRIMARY KEY, times integer NOT NULL)');
   await marks.client.query('INSERT INTO twice VALUES (1, 0), (2, 0)');
@@ -217,7 +217,7 @@ postgresTest('a server that is cut off at each look is not asked without a pause
   assert.ok(performance.now() - startedAt > 100 + 200 + 400 - 3);
 });
 
-postgresTest('a writer that is closed gives up the flight that it asks about', async () => {
+postgresTest('a writer that is closed gives up the batch that it asks about', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
   await marks.way.close();
@@ -227,7 +227,7 @@ postgresTest('a writer that is closed gives up the flight that it asks about', a
   assert.deepEqual(await writer.writeBatch([]), { kind: 'closed' });
 });
 
-postgresTest('flights are counted beyond what fits into 32 bits', async () => {
+postgresTest('batches are counted beyond what fits into 32 bits', async () => {
   await using marks = await Marks.open();
   const instance = await marks.take();
   const landed = 2 ** 31 - 2;

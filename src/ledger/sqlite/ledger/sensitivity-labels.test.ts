@@ -194,7 +194,7 @@ test('a dead letter that comes back later is public where its channel was', asyn
   assert.equal((await oneIn(it)).message.sensitivity, 'public');
 });
 
-test('nothing is swept away that tells the stamp of something else', async (t) => {
+test('nothing is swept away that tells the label of something else', async (t) => {
   const path = await filled(t, (it) => {
     it.settledAt = Date.now() - 31 * 86_400_000;
     it.message(hook, 'ann', 'hi', 'closed');
@@ -224,7 +224,7 @@ test('what was quoted of private turns is private', async (t) => {
   );
 });
 
-test('a backup of before, restored over what is stamped, gets the same stamps', async (t) => {
+test('a backup of before, restored over what is labelled, gets the same labels', async (t) => {
   const path = await databaseBefore(t);
   const backup = `${path}.backup`;
   await copyFile(path, backup);
@@ -234,7 +234,7 @@ test('a backup of before, restored over what is stamped, gets the same stamps', 
   assert.deepEqual(await publicAt(path, publicHook), []);
 });
 
-test('what is said from then on has a stamp of its own', async (t) => {
+test('what is said from then on has a label of its own', async (t) => {
   const path = await databaseBefore(t);
   await using it = await openAt(path, nothingPublic);
   const channel = 'messenger_b:1' as ChannelKey;

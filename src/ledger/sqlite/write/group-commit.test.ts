@@ -38,7 +38,7 @@ const orderly = `
     }
   });`;
 
-test('what is asked of a journal that closes is written, or told that it is not', async () => {
+test('what is asked of a group commit that closes is written, or told that it is not', async () => {
   const groupCommit = new GroupCommit(new Worker(orderly, { eval: true }), Infinity, sqliteLimits);
   groupCommit.onBroken((message) => assert.fail(message));
   const answers: string[] = [];
