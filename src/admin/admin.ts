@@ -24,7 +24,7 @@ import type { FigureCounts } from '../telemetry/figures/counting.ts';
 import type { LiveEventRing } from '../telemetry/live-events.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import type { DecideResult } from '../pipeline/approvals/decide.ts';
-import type { TakeoverResult, HandWritten } from '../pipeline/takeover/takeover.ts';
+import type { TakeoverResult, OperatorReply } from '../pipeline/takeover/takeover.ts';
 import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/ledger.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
@@ -79,7 +79,7 @@ export type TakeoverPort = Pick<
   Ledger['takeovers'],
   'hold' | 'giveBack' | 'of' | 'held' | 'waiting'
 > & {
-  answer(where: ConversationKey, written: HandWritten): Promise<TakeoverResult>;
+  answer(where: ConversationKey, written: OperatorReply): Promise<TakeoverResult>;
 };
 
 /** The port for an operator's decisions on calls that wait for approval, by their ids alone. */

@@ -9,10 +9,10 @@ import { decideApproval, type DecideResult } from '../pipeline/approvals/decide.
 import {
   answerAsOperator,
   type TakeoverResult,
-  type HandWritten,
+  type OperatorReply,
 } from '../pipeline/takeover/takeover.ts';
 import { offerCommands, commandsOn } from '../pipeline/commands.ts';
-import { buryMessage } from '../pipeline/turn-failure.ts';
+import { deadLetterMessage } from '../pipeline/turn-failure.ts';
 import type { Deps, ActiveRoute } from '../pipeline/deps.ts';
 import { Gate, type GatedChannel } from '../pipeline/gate.ts';
 import { Pairings, type FillRandom } from '../pipeline/pairing/pairing.ts';
@@ -115,7 +115,7 @@ export class Runtime {
   }
 
   /** Sends the operator's text where the brain's reply would go, by the running configuration. */
-  answerAsOperator(where: ConversationKey, written: HandWritten): Promise<TakeoverResult> {
+  answerAsOperator(where: ConversationKey, written: OperatorReply): Promise<TakeoverResult> {
     return answerAsOperator(
       this.#deps,
       this.#runningConfig?.activeRoutes.get(where.channel),
@@ -283,7 +283,7 @@ export class Runtime {
       await step(this.#deps, route, claim);
     } catch (error) {
       this.#deps.events.faulted({ where: `${claim.box}box of ${key}`, error });
-      await buryMessage(this.#deps, route, claim).catch((again: unknown) =>
+      await deadLetterMessage(this.#deps, route, claim).catch((again: unknown) =>
         this.#deps.events.faulted({ where: 'burying', error: again }),
       );
     } finally {

@@ -63,7 +63,7 @@ export interface Channel {
    * Whether its wire format has a field for a session that began by itself. Without one, the
    * reply's text begins with a line that reports the new session.
    */
-  readonly tellsSessions: boolean;
+  readonly reportsSessions: boolean;
   /**
    * How long after its first try a reply may still be tried again, in milliseconds. Absent: as long
    * as the delivery schedule lasts.

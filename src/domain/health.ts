@@ -23,7 +23,6 @@ export type Span = { readonly good: number; readonly bad: number };
 
 export type Window = { readonly minute: Span; readonly fiveMinutes: Span };
 
-export const fiveMinutesMs = 300_000;
 export const emptyWindow: Window = {
   minute: { good: 0, bad: 0 },
   fiveMinutes: { good: 0, bad: 0 },

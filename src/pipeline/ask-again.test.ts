@@ -8,7 +8,7 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Effects, InClaim } from '../ledger/ledger.ts';
 import { askAgain } from './ask-again.ts';
 import type { PipelineTurnContext } from './turn-context.ts';
-import { buryMessage } from './turn-failure.ts';
+import { deadLetterMessage } from './turn-failure.ts';
 import type { ActiveRoute, Deps } from './deps.ts';
 import { rememberedOf } from './attachments/attachment-turn.ts';
 
@@ -140,7 +140,7 @@ test('a bug, or a poisoned message, makes it no less private', async () => {
       channel: {},
       brains: new Map(),
     } as unknown as ActiveRoute;
-    await buryMessage(deps, route, claim as unknown as InClaim, kind);
+    await deadLetterMessage(deps, route, claim as unknown as InClaim, kind);
     const [effects] = buried;
     assert.deepEqual(
       [effects?.turn?.sensitivity, effects?.leftOut],

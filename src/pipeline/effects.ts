@@ -275,7 +275,7 @@ function replyOf(
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
   const started = reason === 'command' ? null : reason;
-  const needsNoNotice = started === null || channel.tellsSessions;
+  const needsNoNotice = started === null || channel.reportsSessions;
   const replaces = turnContext.shownAs;
   const notice = needsNoNotice ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
   return {

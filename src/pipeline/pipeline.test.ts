@@ -19,7 +19,7 @@ import { createMemoryLedger } from '../ledger/memory/memory.ts';
 import { ByteSemaphore } from '../lib/fair-queue.ts';
 import { openAccess, Gate } from './gate.ts';
 import { ApprovalWork } from './approvals/request.ts';
-import { buryMessage } from './turn-failure.ts';
+import { deadLetterMessage } from './turn-failure.ts';
 import type { ActiveRoute } from './deps.ts';
 import { Pairings } from './pairing/pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from './pipeline.ts';
@@ -73,7 +73,7 @@ function setup(messagesMax = 10) {
     },
   };
   const route: ActiveRoute = {
-    channel: { tellsSessions: true, deliver: () => does.deliver() } as unknown as Channel,
+    channel: { reportsSessions: true, deliver: () => does.deliver() } as unknown as Channel,
     brain,
     session,
     access: null,
@@ -163,11 +163,11 @@ test('what met a bug and was forgotten is no dead letter', async () => {
   const it = setup();
   const message = await it.claimed();
   await it.ledger.forget(whose);
-  await buryMessage(it.deps, it.line, message);
+  await deadLetterMessage(it.deps, it.line, message);
   assert.deepEqual(it.told(), []);
   const reply = await it.replyClaimed();
   await it.ledger.forget(whose);
-  await buryMessage(it.deps, it.line, reply);
+  await deadLetterMessage(it.deps, it.line, reply);
   assert.deepEqual(it.told(), []);
 });
 
@@ -175,7 +175,7 @@ test('the sentence after a bug takes the place of what the turn had shown', asyn
   const it = setup();
   const claim = await it.claimed();
   await it.ledger.previews.keep(claim, '[7]');
-  await buryMessage(it.deps, it.line, claim);
+  await deadLetterMessage(it.deps, it.line, claim);
   const [sorry] = await it.ledger.claim('out', channel, 1);
   assert.equal(sorry?.reply.replaces, '[7]');
 });
@@ -184,7 +184,7 @@ test('and of what a process that died in it may have shown', async () => {
   const it = setup();
   const claim = Object.assign(await it.claimed(), { attempt: 2 });
   const line = { ...it.line, channel: { ...it.line.channel, begun: () => 'begun' } };
-  await buryMessage(it.deps, line, claim, 'poison');
+  await deadLetterMessage(it.deps, line, claim, 'poison');
   const [sorry] = await it.ledger.claim('out', channel, 1);
   assert.equal(sorry?.reply.replaces, 'begun');
 });

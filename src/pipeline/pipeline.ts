@@ -16,7 +16,7 @@ import { answerWithAttachments, mayHavePictures } from './attachments/attachment
 import { answerCommand, commandsOn } from './commands.ts';
 import { PipelineTurnContext } from './turn-context.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
-import { buryMessage, askBrain } from './turn-failure.ts';
+import { deadLetterMessage, askBrain } from './turn-failure.ts';
 import { followUp } from './approvals/follow-up-turn.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import { withMergeWindow } from './merging.ts';
@@ -109,7 +109,7 @@ export async function receiveAtGate(
 
 /** ledger (inbox) → brain → ledger (outbox). A stopped claim is given back. */
 export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): Promise<void> {
-  if (claim.poison) return buryMessage(deps, route, claim, 'poison');
+  if (claim.poison) return deadLetterMessage(deps, route, claim, 'poison');
   const { message, memory, stop } = claim;
   const claimedAt = deps.now();
   const since = deps.steady();

@@ -39,7 +39,7 @@ export async function askBrain(
  * Dead-letters a claim that is not retried: its handling threw, or it ended the process several
  * times. The same commit holds the sentence for the message's sender.
  */
-export async function buryMessage(
+export async function deadLetterMessage(
   deps: Deps,
   route: ActiveRoute,
   claim: Claim,

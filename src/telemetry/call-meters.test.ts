@@ -65,7 +65,7 @@ test('of failures that take turns one is told, until another takes its place', (
   assert.equal(last(), 'server_error');
 });
 
-test('turns that no model answered are told of their brain, and of the configuration in use alone', () => {
+test('turns that no model answered are told of their brain, while it is in use', () => {
   const { hub } = start();
   const ended = (decision: Decision): void =>
     hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
@@ -118,7 +118,7 @@ test('a model whose route has gone keeps its counts', () => {
   assert.deepEqual([answersOf('a'), answersOf('b')], [2, 2]);
 });
 
-test('models in no configuration any more make room for others, of providers what they showed goes', () => {
+test('models in no configuration make room for others, of providers what they showed goes', () => {
   const { hub } = start();
   const named = (from: number, count: number, provider = 'local_runtime') =>
     Array.from({ length: count }, (_, i) => {

@@ -2,18 +2,12 @@
  * The health of models, providers and brains, derived from their recent calls and turns, and the
  * counters of all calls.
  */
-import { minuteMs } from '../lib/durations.ts';
+import { fiveMinutesMs, minuteMs } from '../lib/durations.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
 import type { ModelProbeResult } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
-import {
-  fiveMinutesMs,
-  healthOfAll,
-  nextHealth,
-  type HealthLevel,
-  type Window,
-} from '../domain/health.ts';
+import { healthOfAll, nextHealth, type HealthLevel, type Window } from '../domain/health.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import { Histogram } from '../lib/histogram.ts';
 import { SlidingShare } from '../lib/sliding-counts.ts';

@@ -3,13 +3,11 @@
  * state derived from them. The state fails quickly and recovers slowly. So a receiver that answers
  * now and then does not change it with each answer.
  */
-import { minuteMs } from '../lib/durations.ts';
+import { fiveMinutesMs, minuteMs } from '../lib/durations.ts';
 import type { Failure, FailureKind } from '../domain/failure.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import { SlidingCounts } from '../lib/sliding-counts.ts';
-
-export const fiveMinutesMs = 300_000;
 
 /**
  * The receiver fails once at least `failed` attempts within `ms` failed, and at least this share of

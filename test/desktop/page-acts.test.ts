@@ -68,7 +68,7 @@ test('a secret that cannot be kept is told of without its value', async () => {
   assert.deepEqual(application.asked, []);
 });
 
-test('where there is no keychain, the service is given what was pasted, in memory, and begins', async () => {
+test('without a keychain the service keeps what was pasted in memory, and begins', async () => {
   await using stage = await openPageStage();
   const { application, keychain, inMemory } = stage;
   keychain.now = 'no_provider';

@@ -39,7 +39,7 @@ export class FakePlatform {
   /** @param problem the result of opening it; null: it opens */
   channel(problem: ChannelProblem | null = null): Channel {
     return {
-      tellsSessions: true,
+      reportsSessions: true,
       open: async () => problem ?? { kind: 'opened', key: this.key },
       run: (receive, signal) => {
         this.#connected.push(receive);

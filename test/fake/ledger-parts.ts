@@ -13,7 +13,7 @@ import { ownProcess } from '../../src/ledger/postgres/ledger/instance.ts';
 import { Invalidations } from '../../src/ledger/postgres/ledger/invalidations.ts';
 import { Queues } from '../../src/ledger/postgres/queues/queues.ts';
 import type { PostgresBatches, Reads } from '../../src/ledger/postgres/deps.ts';
-import { joinInstances, type BeatingPeers } from '../../src/ledger/postgres/peers/peers.ts';
+import { joinInstances, type PeersWithHeartbeat } from '../../src/ledger/postgres/peers/peers.ts';
 import { connect, cut } from '../../src/ledger/postgres/server/connect.ts';
 import { ServerReads } from '../../src/ledger/postgres/server/reads.ts';
 import { compose } from '../../src/ledger/postgres/write/compose.ts';
@@ -101,8 +101,8 @@ export async function openParts(
     trailing: queues.moves,
   });
   opened.defer(() => batches.close());
-  const heartbeat = { onEnd() {}, onNews() {} } as unknown as BeatingPeers['heartbeat'];
-  const peers: BeatingPeers = { ...createAlone(), id: joined.id, heartbeat, close() {} };
+  const heartbeat = { onEnd() {}, onNews() {} } as unknown as PeersWithHeartbeat['heartbeat'];
+  const peers: PeersWithHeartbeat = { ...createAlone(), id: joined.id, heartbeat, close() {} };
   const limits = { aloneMs: 30_000, besideMs: 3_000, stallMs: 120_000 };
   const marks = { mark: () => Promise.resolve(true), clear() {} };
   const crashIsolation = new CrashIsolation([], { rows, steady: steadyNow, limits, ...marks });

@@ -49,13 +49,13 @@ export class FakeMessenger {
     });
   }
 
-  /** @param tellsSessions whether its wire had a field for sessions */
-  bot(token: string, settings = 'plain', tellsSessions = false): Bot {
+  /** @param reportsSessions whether its wire had a field for sessions */
+  bot(token: string, settings = 'plain', reportsSessions = false): Bot {
     const health = new HealthState(systemClock);
     return {
       token,
       settings,
-      tellsSessions,
+      reportsSessions,
       open: async () => {
         if (!/^\d+:/.test(token)) {
           const message = 'BOT_TOKEN holds no bot token; set it to the one that you were given.';

@@ -70,7 +70,7 @@ test('a connection that comes back waits for the one of two plans ago', async ()
   await host.drain();
 });
 
-test('a configuration that cannot be opened leaves the connection with the configuration in use', async () => {
+test('a configuration that cannot be opened leaves the connection where it was', async () => {
   const { host, messenger } = house();
   await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;

@@ -43,7 +43,7 @@ async function workOff(it: Bench, channel: typeof other, done: string[]): Promis
 }
 
 suite('after two unclean ends', { concurrency: 4 }, () => {
-  test('suspected messages run one at a time, alone, and are cleared by their first success', async () => {
+  test('suspected messages run one at a time, alone, until their first success', async () => {
     await using crashes = await Crashes.make();
     const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'new'));
@@ -59,7 +59,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.deepEqual(await deliverAll(it), ['re: a', 're: b', 're: c']);
   });
 
-  test('whoever waits is woken for each suspected message, and for all when none is left', async () => {
+  test('who waits is woken for each suspected message, and when none is left', async () => {
     await using crashes = await Crashes.make();
     const it = await threeSuspected(crashes);
     await accept(it, said('dee', 'on another channel', { channel: other }));

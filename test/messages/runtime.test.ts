@@ -130,7 +130,7 @@ test('a configuration that comes while the runtime drains is never opened', asyn
   assert.equal(host.runningConfig?.revision, revisionOf('old'));
 });
 
-test('a drain gives up a configuration that never opens, and closes what opens after all', async () => {
+test('a drain gives up a configuration that never opens, and closes what opens late', async () => {
   const { host, platform } = house();
   await host.use(runningConfigOf(platform.channel(), prompt('old')));
   const slow = doored(platform);
@@ -144,7 +144,7 @@ test('a drain gives up a configuration that never opens, and closes what opens a
   await until(() => slow.door.closed === 2);
 });
 
-test('a turn that hangs under the old configuration is given to the new one after the grace', async () => {
+test('a turn that hangs under the old configuration goes to the new one in time', async () => {
   const { host, ledger, platform } = house({}, 20);
   const stuck = hanging('stuck');
   await host.use(runningConfigOf(platform.channel(), stuck.brain));

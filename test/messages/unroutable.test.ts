@@ -99,7 +99,7 @@ for (const backend of Object.keys(backends)) {
       assert.ok(claims.length > 0, `${claims.length} are left`);
     });
 
-    test('a reply that waits for its next try becomes a dead letter when that has come', async () => {
+    test('a reply that waits for its next try becomes a dead letter when it comes', async () => {
       await using it = await open(backend);
       it.clock.aheadMs = -8 * dayMs;
       await accept(it, said('ann', 'hi'));

@@ -65,7 +65,7 @@ const ownership: readonly Fault[] = [
     seenBy: ['src/ledger/postgres/queues/order.test.ts'],
   },
   {
-    name: 'A queue with a suspected message in front is taken with a message by who does not try suspected messages.',
+    name: 'A queue behind a suspected message is taken by who does not try that.',
     file: accepts,
     find: 'const taken = `${free} AND $3 AND lane.waits < $4`;',
     replace: 'const taken = `${free} AND $3 AND lane.waits < 9`;',

@@ -142,7 +142,7 @@ export const service: readonly Fault[] = [
   {
     name: 'A bug in one turn leaves its message claimed for ever.',
     file: 'src/app/runtime.ts',
-    find: 'await buryMessage(this.#deps, route, claim).catch(',
+    find: 'await deadLetterMessage(this.#deps, route, claim).catch(',
     replace: 'await Promise.resolve([buryMessage, route]).catch(',
   },
   {

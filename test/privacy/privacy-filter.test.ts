@@ -113,7 +113,7 @@ test('when the local model fails, a private brain still does not turn to the clo
   assert.equal(cloud.connections, 0);
 });
 
-test('the first lock suffices: the privacy filter holds though the model would not refuse', async () => {
+test('the first lock suffices: the filter holds though the model would not refuse', async () => {
   await using cloud = await startFakeOpenai({ answer: 'from the cloud' });
   const compliant = modelAt(cloud.url, 'local');
   const unlocked: Model = {
@@ -131,7 +131,7 @@ test('the first lock suffices: the privacy filter holds though the model would n
   assert.equal(cloud.connections, 0);
 });
 
-test('the second lock suffices: the model refuses though no privacy filter dropped it', async () => {
+test('the second lock suffices: the model refuses though no filter dropped it', async () => {
   await using cloud = await startFakeOpenai({ answer: 'from the cloud' });
   const members = [{ model: modelAt(cloud.url, 'cloud'), rank: 0, retriesMax: 2 }];
   const request = {

@@ -1,4 +1,5 @@
 /** Merges the counts of all instances. Each counts since its own start. */
+import { fiveMinutesMs } from '../../lib/durations.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
@@ -26,7 +27,6 @@ import type { FailureKind } from '../../domain/failure.ts';
 import {
   addWindows,
   emptyWindow,
-  fiveMinutesMs,
   healthOfAll,
   standings,
   type HealthLevel,

@@ -156,7 +156,7 @@ export function listenerAddress({ type, bind, path }: Listens, asker: Viewer): s
 /** The gravest first. */
 const gravestFirst: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
 
-type Standing = Pick<ChannelStatus, 'state' | 'since' | 'reason' | 'lastSeenAt' | 'instance'>;
+type HealthParts = Pick<ChannelStatus, 'state' | 'since' | 'reason' | 'lastSeenAt' | 'instance'>;
 type ChannelReport = { readonly id: number | null; readonly view: Report['channels'][number] };
 
 /** @param config of the asked instance; the others have the same, except during a change */
@@ -195,7 +195,7 @@ function addressesOf(
   );
 }
 
-function standingOf(whole: Whole, channel: ChannelConfig): Standing {
+function standingOf(whole: Whole, channel: ChannelConfig): HealthParts {
   const channelReports = channelReportsOf(whole.deciding, channel.type);
   const own = channelReportsOf([whole.own], channel.type)[0];
   if (own === undefined) {
@@ -219,7 +219,7 @@ function ofMessenger(
   { members, reports }: Whole,
   channelReports: readonly ChannelReport[],
   own: ChannelReport,
-): Standing {
+): HealthParts {
   for (const { id, posts, beganAt } of members) {
     const known = channelReportsOf(reports, own.view.type).find((one) => one.id === id);
     const key = (known ?? own).view.key;
@@ -234,7 +234,7 @@ function ofMessenger(
 }
 
 /** Names the instance unless all have the same state. */
-function gravestOf(channelReports: readonly ChannelReport[], own: ChannelReport): Standing {
+function gravestOf(channelReports: readonly ChannelReport[], own: ChannelReport): HealthParts {
   const graver = (one: ChannelReport, other: ChannelReport): ChannelReport =>
     gravestFirst.indexOf(other.view.state) < gravestFirst.indexOf(one.view.state) ? other : one;
   const gravest = channelReports.reduce(

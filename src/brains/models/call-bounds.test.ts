@@ -40,7 +40,7 @@ test('a model has one bound over plans and brains; one that differs has its own'
   assert.deepEqual([...bounds.loads.keys()], ['local_runtime', 'hosted_runtime']);
 });
 
-test('a configuration that is made changes no limit, one that is used does; the lowest holds', () => {
+test('a configuration changes no limit until it is used; the lowest holds', () => {
   const bounds = new CallBounds();
   const bound = bounds.of(configOf(7), deadlines);
   bounds.of(configOf(3), deadlines);

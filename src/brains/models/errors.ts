@@ -127,7 +127,7 @@ function codeIn(parsed: unknown): number | null {
 }
 
 /** The longest wait that svc accepts from a provider. */
-const retryAfterMaxMs = 30_000;
+export const retryAfterMaxMs = 30_000;
 
 /**
  * The wait that a provider requests, by its headers or its words. Some send no `retry-after`.

@@ -12,7 +12,13 @@ import type { Stop } from '../../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest, RequestLine, ToolNotice } from './model.ts';
-import { errorIn, pictureFailureOf, requestedWaitMs, withoutMark } from './errors.ts';
+import {
+  errorIn,
+  pictureFailureOf,
+  requestedWaitMs,
+  retryAfterMaxMs,
+  withoutMark,
+} from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import type { Sight } from './vision.ts';
 import { refusedTools } from './refused-tools.ts';
@@ -317,7 +323,6 @@ function headersOf(apiKey: string | null): Readonly<Record<string, string>> {
 }
 
 const pauses = { baseMs: 200, capMs: 2_000 };
-const retryAfterMaxMs = 30_000;
 
 /**
  * The pause before a retry: with full jitter between 0 and 200 ms × 2ⁿ (at most 2 s), or the wait

@@ -81,7 +81,7 @@ export function createDiscordChannel(deps: DiscordDeps): Messenger {
 }
 
 class Discord implements Messenger {
-  readonly tellsSessions = false;
+  readonly reportsSessions = false;
   readonly #deps: DiscordDeps;
   readonly #health: HealthState;
   readonly #typing = new Typing();

@@ -86,7 +86,7 @@ type Loaded = {
 };
 
 class Telegram implements Messenger {
-  readonly tellsSessions = false;
+  readonly reportsSessions = false;
   readonly deliverMsMax = deliverMsMax;
   readonly #deps: TelegramDeps;
   readonly #health: HealthState;

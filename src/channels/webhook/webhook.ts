@@ -64,7 +64,7 @@ export function createWebhookChannel(deps: WebhookDeps): WebhookChannel {
 }
 
 class Webhook implements WebhookChannel {
-  readonly tellsSessions = true;
+  readonly reportsSessions = true;
   readonly deliver: Deliver;
   readonly #deps: WebhookDeps;
   #listener: ListenerHandle | null = null;

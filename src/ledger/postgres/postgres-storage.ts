@@ -36,7 +36,7 @@ import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
 import { aloneMark, clearedMark } from './ledger/marks.ts';
 import type { PostgresLimits } from './limits.ts';
-import type { BeatingPeers } from './peers/peers.ts';
+import type { PeersWithHeartbeat } from './peers/peers.ts';
 import type { Queues } from './queues/queues.ts';
 import { Invalidations } from './ledger/invalidations.ts';
 import type { Spend } from './ledger/reservations.ts';
@@ -73,7 +73,7 @@ export type PostgresDeps = Clock & {
   readonly upkeep: AsyncDisposable;
   readonly news: LedgerNews;
   readonly queues: Queues;
-  readonly peers: BeatingPeers;
+  readonly peers: PeersWithHeartbeat;
   /** Notes that the storage failed. @param alone the id of the message that ran alone, or null */
   readonly noteFailure: (alone: string | null) => void;
   /** Gives up connections that are being opened, and opens no more. */

@@ -51,11 +51,11 @@ export type PairingRequest =
 type Decision<Answer> = {
   readonly answer: Answer;
   readonly change: (() => Change) | null;
-  readonly told?: Told;
+  readonly told?: Notice;
 };
 
 /** svc's own message; `accepted` is called once the ledger has it. */
-export type Told = { readonly message: Inbound; readonly accepted: (receipt: Receipt) => void };
+export type Notice = { readonly message: Inbound; readonly accepted: (receipt: Receipt) => void };
 
 /** An admitted person of that type of messenger who has not been told yet. */
 export type Unwelcomed = Admitted & { readonly type: string };
@@ -177,7 +177,7 @@ export class Pairings implements Admissions {
    * list.
    * @param told null: the person cannot be told
    */
-  async welcome({ type, sender }: Unwelcomed, told: Told | null): Promise<void> {
+  async welcome({ type, sender }: Unwelcomed, told: Notice | null): Promise<void> {
     const stored = this.#of(type);
     await this.#change([stored], (): Decision<null> => {
       const isOwed = stored.state.unwelcomed?.includes(sender) === true;

@@ -50,7 +50,7 @@ async function answered(asked: Sensitivity, more: Partial<TakeoverMessage> = {},
   };
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;
   const channel = {
-    tellsSessions: true,
+    reportsSessions: true,
     split: (text: string) => text.split('|').map((part) => ({ text: part })),
   } as unknown as Channel;
   const route: ActiveRoute = { channel, brain, session: null, access: null, brains: new Map() };

@@ -14,7 +14,7 @@ import type { ActiveRoute, Deps } from '../deps.ts';
 import { decideSession, traceSession } from '../sessions.ts';
 import { openApprovalsIn } from '../approvals/decide.ts';
 
-export type HandWritten = {
+export type OperatorReply = {
   readonly text: string;
   /** The last of the messages that it answers; null: the oldest waiting message. */
   readonly upTo: string | null;
@@ -32,7 +32,7 @@ export async function answerAsOperator(
   deps: Deps,
   route: ActiveRoute | undefined,
   where: ConversationKey,
-  { text, upTo }: HandWritten,
+  { text, upTo }: OperatorReply,
 ): Promise<TakeoverResult> {
   if (route === undefined) return { kind: 'not_served' };
   const answeredMessages: TakeoverMessage[] = [];

@@ -7,7 +7,7 @@ import type { PostgresBatches } from '../../../src/ledger/postgres/deps.ts';
 import {
   joinInstances,
   createPeers,
-  type BeatingPeers,
+  type PeersWithHeartbeat,
   type PeersTimes,
 } from '../../../src/ledger/postgres/peers/peers.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
@@ -42,7 +42,7 @@ type Begun = {
 
 export type TestInstance = {
   readonly id: number;
-  readonly peers: BeatingPeers;
+  readonly peers: PeersWithHeartbeat;
   readonly batches: PostgresBatches;
   readonly way: Way;
   /** Why it can write no more; null: it can. */
@@ -136,7 +136,7 @@ export class TestInstances extends TestDatabase {
 }
 
 /** Resolves when this instance sees so many living ones. */
-export function knows(peers: BeatingPeers, count: number): Promise<void> {
+export function knows(peers: PeersWithHeartbeat, count: number): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (peers.instances().length !== count) return;
@@ -149,7 +149,7 @@ export function knows(peers: BeatingPeers, count: number): Promise<void> {
 }
 
 /** Resolves after so many more heartbeats. */
-export function heartbeats(peers: BeatingPeers, count: number): Promise<void> {
+export function heartbeats(peers: PeersWithHeartbeat, count: number): Promise<void> {
   let left = count;
   return new Promise((resolve) => peers.heartbeat.onNews(() => --left === 0 && resolve()));
 }

@@ -18,7 +18,7 @@ function withParked(dueAt: number): WorkingSet {
   return rows;
 }
 
-test('a parked reply whose time has come is ready at once: its queue is not quiet till then', () => {
+test('a parked reply whose time has come is ready at once: its queue is not quiet', () => {
   for (const dueAt of [1, now]) {
     const rows = withParked(dueAt);
     assert.equal(rows.queuesOn(where.channel, where.conversation)[0]?.isQuiet, false);

@@ -10,9 +10,9 @@ import type { Single } from '../write/writes.ts';
 
 export type News = {
   /** In the order of their starts. */
-  readonly alive: readonly Living[];
+  readonly alive: readonly LiveInstance[];
   /** Dead instances whose queues are not free yet, in the order of their starts. */
-  readonly unburied: readonly Unburied[];
+  readonly unburied: readonly UncleanedInstance[];
   /** In the order of their names. */
   readonly leases: readonly Lease[];
   /** New broadcasts in order. Where there are more, the next heartbeat reads the rest. */
@@ -23,13 +23,13 @@ export type News = {
   readonly landedAt: SteadyTime;
 };
 
-export type Living = Instance & {
+export type LiveInstance = Instance & {
   /** The number of its last batch, which each heartbeat increases. */
   readonly grp: number;
   readonly broadcastLogRead: number;
 };
 
-export type Unburied = {
+export type UncleanedInstance = {
   readonly id: number;
   /** How it ended, as JSON; null: unknown. */
   readonly ended: string | null;
@@ -74,8 +74,8 @@ export function newsWrite(after: number, onNews: (news: NewsRow) => void): Singl
 function newsOf([row]: Rows): NewsRow {
   const { now, alive, unburied, leases, broadcastLog } = row as Readonly<{
     now: number;
-    alive: readonly Omit<Living, 'posts'>[];
-    unburied: readonly Unburied[];
+    alive: readonly Omit<LiveInstance, 'posts'>[];
+    unburied: readonly UncleanedInstance[];
     leases: readonly Lease[];
     broadcastLog: readonly Broadcast[];
   }>;

@@ -46,7 +46,7 @@ export type PeersDeps = {
   readonly faulted?: (error: unknown) => void;
 };
 
-export type BeatingPeers = Peers & {
+export type PeersWithHeartbeat = Peers & {
   readonly heartbeat: Heartbeat;
   /**
    * Stops the runs that have leases, and resolves the broadcasts that still wait. The caller closes
@@ -56,7 +56,7 @@ export type BeatingPeers = Peers & {
 };
 
 /** Sends heartbeats from now on, until it is closed or the batches break. */
-export function createPeers({ joined, batches, ...others }: PeersDeps): BeatingPeers {
+export function createPeers({ joined, batches, ...others }: PeersDeps): PeersWithHeartbeat {
   const { id, broadcastLogRead } = joined;
   const times = { ...peersTimes, ...others.times };
   const steady = others.steady ?? steadyNow;

@@ -15,7 +15,7 @@ import { soonerWrite } from '../ledger/deferred.ts';
 import type { History } from '../ledger/history.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import type { Taker } from '../write/accepts.ts';
-import { type BeatingPeers } from '../peers/peers.ts';
+import { type PeersWithHeartbeat } from '../peers/peers.ts';
 import { GrownQueues, QueueReads } from './queue-reads.ts';
 import { RowPages, type QueueName } from './row-pages.ts';
 import { LostQueues, OwnedQueues } from './owned-queues.ts';
@@ -57,7 +57,7 @@ export class Queues {
   readonly moves: Moves;
   readonly #deps: QueuesDeps;
   #batches: PostgresBatches | null = null;
-  #peers: BeatingPeers | null = null;
+  #peers: PeersWithHeartbeat | null = null;
   #reading: QueueReads | null = null;
   #lost: LostQueues | null = null;
   #unknown: UnknownQueues | null = null;
@@ -91,7 +91,7 @@ export class Queues {
   /** Begins to work queues. @param failed called when reading has failed for good */
   begin(
     batches: PostgresBatches,
-    peers: BeatingPeers,
+    peers: PeersWithHeartbeat,
     crashIsolation: CrashIsolation,
     failed: (error: unknown) => void,
   ): void {
