@@ -68,8 +68,11 @@ postgresTest('what is another instance’s by now is let go without a word', asy
 postgresTest('what one has no room for is taken by another that has', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo({ limits: { heldMax: 2 } }, {});
-  const names = ['a', 'b', 'c', 'd', 'e'];
-  for (const name of names) await accept(one, said(name, `of ${name}`));
+  await accept(one, said('a', 'of a'));
+  await accept(one, said('b', 'of b'));
+  // A take that began while there was room takes all that waits when it reaches the server.
+  await until('nothing is under way', () => one.ledger.gauges().commitsPending === 0);
+  for (const name of ['c', 'd', 'e']) await accept(one, said(name, `of ${name}`));
   assert.equal(one.ledger.gauges().inboxWaiting, 2);
   await until('the others are there', () => other.ledger.gauges().inboxWaiting === 3);
   const texts = [];
