@@ -42,6 +42,8 @@ export function startChild(
     const report = (): void => {
       settle(signal === null ? `ended with ${code}` : `was ended by ${signal}`, code);
     };
+    // The next start must find that the person closed the window. Only a failure needs its words.
+    if (code === 0) return report();
     child.once('close', report);
     // A grandchild may live longer and keep the pipe of standard error open.
     setTimeout(report, lastOutputMs);
