@@ -31,7 +31,8 @@ import { locate, type JsonObject } from '../../src/config/locate.ts';
 import type { Server } from 'node:http';
 import { createPracticeModel } from '../../src/app/practice-model.ts';
 import { isMessenger, kindOf, type ChannelType } from '../../src/channels/registry.ts';
-import type { EnvName, BrainConfig, Secrets } from '../../src/config/config.ts';
+import type { BrainConfig, Secrets } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
 import { textOf } from '../../src/config/templates/templates.ts';
 import { validateText } from '../../src/config/validate.ts';
 import {

@@ -13,7 +13,9 @@ import type {
 } from './model-probes.ts';
 import type { ApplicationLink } from './application.ts';
 import type { ConfigControl } from './config-control.ts';
-import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { ChannelType } from '../channels/registry.ts';
+import type { ConfigProblem } from '../config/problems.ts';
 import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';

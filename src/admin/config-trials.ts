@@ -2,7 +2,8 @@
  * The port for an operator's questions about configurations. They change nothing in the running
  * service: svc delivers, stores and counts nothing. No answer contains a secret.
  */
-import type { ChannelType, ConfigProblem } from '../config/config.ts';
+import type { ChannelType } from '../channels/registry.ts';
+import type { ConfigProblem } from '../config/problems.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Apology } from '../domain/decision.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';

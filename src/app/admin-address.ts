@@ -1,5 +1,6 @@
 /** Where the admin server listens when an application with a window runs around the service. */
-import type { ListenAddress, ObservabilityConfig } from '../config/config.ts';
+import type { ObservabilityConfig } from '../config/config.ts';
+import type { ListenAddress } from '../config/address.ts';
 
 export type AdminPlaces = {
   /** The listener for everybody but the window. Null: the window's listener serves everybody. */

@@ -8,10 +8,10 @@
  * message became a dead letter is settled already (pipeline/approvals/decide.ts).
  */
 import { dayMs } from '../lib/durations.ts';
-import { kindTypeOf } from '../channels/registry.ts';
+import { kindTypeOf, type ChannelType } from '../channels/registry.ts';
 import type { Channel, Receipt } from '../channels/channel.ts';
-import type { ChannelType } from '../config/config.ts';
-import type { Approval, ApprovalId } from '../domain/approval.ts';
+import type { Approval } from '../domain/approval.ts';
+import type { ApprovalId } from '../domain/ids.ts';
 import type { ApprovalWork } from '../pipeline/approvals/request.ts';
 import {
   acceptFollowing,

@@ -4,8 +4,9 @@
  * spend and the brain's budget holds.
  */
 import type { Brain, TurnContext } from '../brains/brain.ts';
-import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
-import { rankModels } from '../config/rules.ts';
+import type { BrainConfig, Secrets } from '../config/config.ts';
+import type { ChannelType } from '../channels/registry.ts';
+import { rankModels } from '../config/rank.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure, type Failure } from '../domain/failure.ts';

@@ -5,7 +5,8 @@
 import type { ApplicationLink } from '../admin/application.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
 import type { ChannelType } from '../channels/registry.ts';
-import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
+import type { Config, Secrets } from '../config/config.ts';
+import type { ConfigProblem } from '../config/problems.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import type { Admissions } from '../domain/gate.ts';

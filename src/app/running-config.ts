@@ -9,7 +9,8 @@
  */
 import type { Brain } from '../brains/brain.ts';
 import type { Receive, Channel, ChannelProblem } from '../channels/channel.ts';
-import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from '../config/config.ts';
+import type { AccessConfig, ModelConfig, SessionConfig } from '../config/config.ts';
+import type { ChannelType } from '../channels/registry.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';

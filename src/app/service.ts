@@ -3,7 +3,9 @@
  * classes. It makes the parts that live as long as the process. It makes a running configuration of
  * a configuration and its secrets.
  */
-import { approvalRulesOf, createAgent, type AgentOptions } from '../brains/agent/agent.ts';
+import { createAgent } from '../brains/agent/agent.ts';
+import { approvalRulesOf } from '../brains/agent/call-approvals.ts';
+import { type AgentOptions } from '../brains/agent/agent-options.ts';
 import { DryRunContext, type DryRunDeps } from '../brains/dry-run-context.ts';
 import { createResponder, type ResponderOptions } from '../brains/responder.ts';
 import type { Brain, Turn } from '../brains/brain.ts';
@@ -14,6 +16,8 @@ import {
   type ChannelType,
   type ConfigOf,
   type MessengerType,
+  type ChannelConfig,
+  type MessengerConfig,
 } from '../channels/registry.ts';
 import { createTelegramChannel } from '../channels/telegram/telegram.ts';
 import { createDiscordChannel } from '../channels/discord/discord.ts';
@@ -21,15 +25,13 @@ import { createWebhookChannel, type BearerChecks } from '../channels/webhook/web
 import type {
   AgentConfig,
   BrainConfig,
-  ChannelConfig,
   Config,
-  EnvName,
-  MessengerConfig,
   ModelConfig,
   PolicyConfig,
   Secrets,
 } from '../config/config.ts';
-import { rankModels } from '../config/rules.ts';
+import type { EnvName } from '../config/secret-value.ts';
+import { rankModels } from '../config/rank.ts';
 import type { Events } from '../domain/event.ts';
 import type { NoteScope } from '../domain/note.ts';
 import { openAccess } from '../pipeline/gate.ts';

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { systemClock } from '../lib/clock.ts';
 import type { ChannelKey } from '../domain/ids.ts';
-import type { EnvName } from '../config/config.ts';
+import type { EnvName } from '../config/secret-value.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import { failure } from '../domain/failure.ts';
 import { createEvents } from '../telemetry/events.ts';

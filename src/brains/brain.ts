@@ -6,7 +6,7 @@
  * - It reaches the outside only through the turn context and its models.
  * - The pipeline calls it for many turns at the same time, never for two of one conversation.
  */
-import type { ChannelType } from '../config/config.ts';
+import type { ChannelType } from '../channels/registry.ts';
 import type { AskAnswer, Verdict, WantedCall, GivenApproval } from '../domain/approval.ts';
 import type { Attachment, Picture } from '../domain/attachment.ts';
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';

@@ -4,8 +4,8 @@
  * - It acknowledges to its platform only the messages that `receive` has accepted.
  * - `deliver` never throws. `run` never outlives its signal.
  * - A channel keeps no messages of its own, orders nothing and retries no delivery.
- * - The runtime calls `open` once and then `run` once. It calls `deliver` and `working` at any time
- *   between `open` and the end, many at the same time, for different conversations.
+ * - The runtime calls `open` once and then `run` once. It calls `deliver` and `showWorking` at any
+ *   time between `open` and the end, many at the same time, for different conversations.
  */
 import type { Address, Inbound, Message } from '../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../domain/reply.ts';

@@ -1,5 +1,6 @@
 /** `svc chat`: a conversation with one brain in this terminal. */
-import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
+import type { BrainConfig, Secrets } from '../config/config.ts';
+import type { ChannelType } from '../channels/registry.ts';
 import { isOfMcpServer } from '../config/secrets.ts';
 import { practiceModelName } from '../domain/remedy.ts';
 import { logLevels } from '../lib/log.ts';

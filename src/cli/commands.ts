@@ -1,7 +1,8 @@
 /**
  * Finds the command that the arguments name, and runs it. It loads the file of that command alone.
  */
-import type { Config, ConfigProblem } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { ConfigProblem } from '../config/problems.ts';
 import type { Inspection } from '../config/inspect.ts';
 import { nearest } from '../config/nearest.ts';
 import type { StoragePlace } from '../config/storage-place.ts';

@@ -14,12 +14,9 @@ import {
 } from '../channels/registry.ts';
 import type { Budget, Price } from '../domain/spend.ts';
 import type { ListenAddress } from './address.ts';
-import type { ConfigProblem } from './problems.ts';
 import type { EnvName } from './secret-value.ts';
 
 // These types stand in lower files, so that the kinds of channel can import them without a cycle.
-export type { ChannelConfig, ChannelType, MessengerConfig, WebhookConfig };
-export type { ConfigProblem, EnvName, ListenAddress };
 
 export type Config = {
   readonly channels: readonly ChannelConfig[];

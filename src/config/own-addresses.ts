@@ -4,7 +4,8 @@
  * and they apply to every later configuration.
  */
 import { isListener, kindOf } from '../channels/registry.ts';
-import type { Config, ListenAddress } from './config.ts';
+import type { Config } from './config.ts';
+import type { ListenAddress } from './address.ts';
 
 /** null: the configuration's address. */
 export type OwnAddresses = {

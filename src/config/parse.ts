@@ -4,7 +4,7 @@
  */
 import { hourMs, secondMs } from '../lib/durations.ts';
 import { historyBounds } from '../domain/conversation.ts';
-import { kindOf } from '../channels/registry.ts';
+import { kindOf, type ChannelConfig } from '../channels/registry.ts';
 import { amountOf } from '../domain/money.ts';
 import type { Budget, Price } from '../domain/spend.ts';
 import { addressOf, withoutSlashes } from './address.ts';
@@ -13,13 +13,12 @@ import {
   type ApproverConfig,
   type AgentConfig,
   type BrainConfig,
-  type ChannelConfig,
   type Config,
-  type EnvName,
   type McpServerConfig,
   type ModelConfig,
   type RouteConfig,
 } from './config.ts';
+import { type EnvName } from './secret-value.ts';
 import type { Document } from './schema.ts';
 
 type ChannelDocument = Document['channels'][number];

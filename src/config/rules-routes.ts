@@ -4,8 +4,8 @@ import { nearest } from './nearest.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument, BrainDraft } from './schema.ts';
 import { kindOf, findKind } from '../channels/registry.ts';
-import { isBrowserRefused, overlap, parseListenAddress } from './address.ts';
-import { parseApprover, type ListenAddress } from './config.ts';
+import { isBrowserRefused, overlap, parseListenAddress, type ListenAddress } from './address.ts';
+import { parseApprover } from './config.ts';
 import { addressFlags, type OwnAddresses } from './own-addresses.ts';
 
 /** The most names that svc compares with an unknown name. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rankModels } from './rules.ts';
+import { rankModels } from './rank.ts';
 import { validateText } from './validate.ts';
 
 const models = [

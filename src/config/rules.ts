@@ -14,8 +14,6 @@ import { isLoopbackHost, parseWebAddress, checkEncrypted } from './address.ts';
 import { rangeOf } from '../lib/ip-address.ts';
 import { isVendorHost } from './rank.ts';
 
-export { rankModels } from './rank.ts';
-
 /** Adds every problem and warning that a document shows without the disk. */
 export function checkRules(
   document: DraftDocument,

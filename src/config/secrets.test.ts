@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Config, EnvName } from './config.ts';
+import type { Config } from './config.ts';
+import type { EnvName } from './secret-value.ts';
 import type { SecretLookupResult, SecretLookupResults } from './found-secret.ts';
 import { howToSet, problemsOf, resolveSecrets, describeMissing } from './secrets.ts';
 import { validateText } from './validate.ts';

@@ -5,10 +5,10 @@
 import type { ChannelKind, OwnSecret } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';
 import { faultOfDatabaseUrl } from './storage-place.ts';
-import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
+import type { Config, Secrets } from './config.ts';
+import { problemWithoutPlace, type ConfigProblem } from './problems.ts';
+import type { EnvName, SecretFault } from './secret-value.ts';
 import type { SecretLookupResult, SecretLookupResults, SecretSource } from './found-secret.ts';
-import { problemWithoutPlace } from './problems.ts';
-import type { SecretFault } from './secret-value.ts';
 
 export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
 /** `found` says why there is no value. */

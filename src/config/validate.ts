@@ -2,11 +2,11 @@
  * The whole check of a configuration file. It is pure and works offline, so a browser runs it, too.
  * It reports all problems at once, by place, and gives a config only if there is no error.
  */
-import type { Config, ConfigProblem } from './config.ts';
+import type { Config } from './config.ts';
+import { ProblemList, type ConfigProblem } from './problems.ts';
 import { locate } from './locate.ts';
 import { noOwnAddresses, withAddresses, type OwnAddresses } from './own-addresses.ts';
 import { parseDocument } from './parse.ts';
-import { ProblemList } from './problems.ts';
 import { checkRules } from './rules.ts';
 import type { Document } from './schema.ts';
 import { checkShape } from './shape.ts';

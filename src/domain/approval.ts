@@ -18,8 +18,6 @@ import type { Address, Sender } from './message.ts';
 import type { Sensitivity } from './sensitivity.ts';
 import type { ToolOutcome } from './tool-use.ts';
 
-export type { ApprovalId };
-
 export const verdicts = ['approved', 'refused', 'expired'] as const;
 
 export type Verdict = (typeof verdicts)[number];

@@ -1,6 +1,6 @@
 /** The events of the service: one interface that every room reports to. */
-import type { ApprovalId, Verdict, GivenApproval } from './approval.ts';
-import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
+import type { Verdict, GivenApproval } from './approval.ts';
+import type { ApprovalId, ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
 import type { Shortage } from './remedy.ts';

@@ -21,20 +21,21 @@
  * accepts and hands out nothing, and no claim is valid. Operator requests then answer
  * `storage_failed` or false. `cursor`, `forget`, `clearNotes` and reads of approvals reject.
  *
- * A claim ends exactly once, by `complete`, `delivered`, `defer`, `release` or `bury`. If one of
- * them resolves to false, the claim had ended or was lost, and nothing was changed. A claim is lost
- * when its message, or one merged into it, is removed or taken over. Then its `stop` is stopped.
+ * A claim ends exactly once, by `complete`, `delivered`, `defer`, `release` or `deadLetter`. If one
+ * of them resolves to false, the claim had ended or was lost, and nothing was changed. A claim is
+ * lost when its message, or one merged into it, is removed or taken over. Then its `stop` is
+ * stopped.
  */
 import { hourMs } from '../lib/durations.ts';
 import type { Acceptance } from '../channels/channel.ts';
 import type {
   Approval,
-  ApprovalId,
   ApprovalRow,
   ApprovalState,
   ApprovalText,
   Verdict,
 } from '../domain/approval.ts';
+import type { ApprovalId, ChannelKey } from '../domain/ids.ts';
 import type {
   EarlierTurns,
   HistoryBounds,
@@ -47,7 +48,6 @@ import type {
 } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
-import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope, NotesOf, NoteText } from '../domain/note.ts';
 import type { Page, PageRequest } from '../domain/page.ts';

@@ -12,7 +12,8 @@ import { ownHost } from '../../test/fake/own-host.ts';
 import { startWeb } from '../../test/fake/web.ts';
 import { handClock } from '../../test/support/hand-clock.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
-import { createHttpClient, type HttpRequest } from './http-client.ts';
+import { createHttpClient } from './http-client.ts';
+import { type HttpRequest } from './http-client/exchange.ts';
 import { Stopper } from './stop.ts';
 
 /** A server with the given behaviour, and a client for it; time stands still. */

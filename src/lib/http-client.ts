@@ -12,8 +12,6 @@ import type { Deadlines } from './deadlines.ts';
 import {
   Connections,
   Exchange,
-  type AnswerHeaders,
-  type HttpFault,
   type HttpRequest,
   type HttpResult,
   type Opener,
@@ -24,7 +22,6 @@ import { plainOpener, writeRequest } from './plain-client/plain-connection.ts';
 import type { Stop } from './stop.ts';
 
 export { codeOf } from './http-client/exchange.ts';
-export type { AnswerHeaders, HttpFault, HttpRequest, HttpResult };
 
 export interface HttpClient {
   send(request: HttpRequest, stop?: Stop): Promise<HttpResult>;

@@ -16,7 +16,8 @@ import { isIP, type LookupFunction } from 'node:net';
 import { AnswerBody } from './collect-body.ts';
 import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
-import { codeOf, type HttpFault } from './http-client.ts';
+import { codeOf } from './http-client.ts';
+import { type HttpFault } from './http-client/exchange.ts';
 import { Agent, loadHttps, request as requestPlain } from './node-http.ts';
 
 /**

@@ -8,7 +8,7 @@
  */
 import { minuteMs } from '../lib/durations.ts';
 import type { SessionConfig } from '../config/config.ts';
-import type { ApprovalId } from '../domain/approval.ts';
+import type { ApprovalId } from '../domain/ids.ts';
 import type { CutReason, SessionMove, TurnRow } from '../domain/conversation.ts';
 import { commandWordOf } from '../domain/command-words.ts';
 import type { Message } from '../domain/message.ts';

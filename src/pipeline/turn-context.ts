@@ -3,7 +3,8 @@
  * of the turn, and they are written in the turn's commit.
  */
 import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
-import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
+import type { Approval, AskAnswer, WantedCall } from '../domain/approval.ts';
+import type { ApprovalId } from '../domain/ids.ts';
 import type { Events } from '../domain/event.ts';
 import {
   windowOf,

@@ -1,10 +1,12 @@
 /** Plays one agent's turns with answers from the test. */
 import { FakeBudgetGuard } from '../fake/budget-guard.ts';
 import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
-import { createAgent, type AgentOptions } from '../../src/brains/agent/agent.ts';
+import { createAgent } from '../../src/brains/agent/agent.ts';
+import { type AgentOptions } from '../../src/brains/agent/agent-options.ts';
 import type { Brain, TurnContext, DecidedCall, Turn } from '../../src/brains/brain.ts';
 import { DryRunContext } from '../../src/brains/dry-run-context.ts';
-import type { ChannelType, GrantConfig } from '../../src/config/config.ts';
+import type { GrantConfig } from '../../src/config/config.ts';
+import type { ChannelType } from '../../src/channels/registry.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { FailureKind } from '../../src/domain/failure.ts';

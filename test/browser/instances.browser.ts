@@ -1,6 +1,6 @@
 /** The page of instances: several report about themselves to the one that serves the page. */
 import assert from 'node:assert/strict';
-import type { EnvName } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
 import { live, makeWorld, openAdmin, type World } from '../fake/admin-world.ts';
 import { makeInstances, type OtherInstance } from '../fake/other-instances.ts';

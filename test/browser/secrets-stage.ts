@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { EnvName } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
 import type { SecretSource } from '../../src/config/found-secret.ts';
 import type { SteadyTime } from '../../src/lib/clock.ts';
 import { createSecretControl } from '../../src/app/config/secrets.ts';

@@ -1,6 +1,11 @@
 /** Approvals for the tests of the admin API: one, which waits. */
-import { approvalRowOf, type Approval, type ApprovalId } from '../../src/domain/approval.ts';
-import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
+import { approvalRowOf, type Approval } from '../../src/domain/approval.ts';
+import {
+  type ApprovalId,
+  type ChannelKey,
+  type ConversationId,
+  type MessageId,
+} from '../../src/domain/ids.ts';
 import type { ApprovalPort } from '../../src/admin/admin.ts';
 import type { ApprovalsReader } from '../../src/ledger/ledger.ts';
 

@@ -1,5 +1,6 @@
 /** Discord messages before, instead of and after a reply, for the tests of each. */
-import type { EnvName, MessengerConfig } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
+import type { MessengerConfig } from '../../src/channels/registry.ts';
 import { createDiscordChannel } from '../../src/channels/discord/discord.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';

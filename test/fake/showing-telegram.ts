@@ -1,5 +1,6 @@
 /** A Telegram channel on the faithful fake, and the messages in its chats. */
-import type { EnvName, MessengerConfig } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
+import type { MessengerConfig } from '../../src/channels/registry.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { systemClock } from '../../src/lib/clock.ts';

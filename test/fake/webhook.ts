@@ -1,7 +1,7 @@
 /** A webhook channel on a free port with a ledger that only notes, and raw sockets to reach it. */
 import { connect, type Socket } from 'node:net';
 import { patienceMs } from '../support/waiting.ts';
-import type { WebhookConfig } from '../../src/config/config.ts';
+import type { WebhookConfig } from '../../src/channels/registry.ts';
 import type { Events } from '../../src/domain/event.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';

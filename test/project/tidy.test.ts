@@ -282,6 +282,21 @@ test('a file that a comment names is there', () => {
   assert.deepEqual(faults, []);
 });
 
+test('the papers stay short: the architecture, the glossary and the README of each room', () => {
+  const text = (file: string): string => readFileSync(join(root, file), 'utf8');
+  assert.ok(Buffer.byteLength(text('ARCHITECTURE.md')) <= 12 * 1024);
+  const words = text('GLOSSARY.md')
+    .split('\n')
+    .filter((line) => /^\| (?!word|-)/.test(line));
+  assert.ok(words.length > 20 && words.length <= 40, `${words.length} words`);
+  const papers = globSync('{src,apps,web}/**/README.md', { cwd: root });
+  const long = papers.filter((file) => text(file).split('\n').length - 1 > 60);
+  assert.deepEqual(long, []);
+  const large = Object.entries(linesMost).filter(([, most]) => most > 1_600);
+  const without = large.filter(([room]) => !papers.includes(`${room}/README.md`));
+  assert.deepEqual(without, []);
+});
+
 test('public names are named: no default export, no enum, no barrel', () => {
   const faults = sources.filter((file) => {
     const text = readFileSync(join(root, file), 'utf8');

@@ -9,7 +9,7 @@ import { runService } from '../../src/app/run.ts';
 import { createLookupBeside } from '../../src/app/secret-lookup.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { createLog } from '../../src/lib/log.ts';
-import type { EnvName } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
 import { runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 

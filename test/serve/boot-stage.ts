@@ -7,7 +7,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { Worker } from 'node:worker_threads';
-import type { EnvName } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Ending, Setup } from '../../src/app/run-contract.ts';

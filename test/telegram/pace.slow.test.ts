@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createTelegramChannel } from '../../src/channels/telegram/telegram.ts';
-import type { EnvName } from '../../src/config/config.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';

@@ -4,7 +4,7 @@
  */
 import type { WindowAsked } from '../../../src/admin/application.ts';
 import { SignIn } from '../../../src/admin/http/sign-in.ts';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
 import { createLog, type Log, type LogLevel } from '../../../src/lib/log.ts';
 import { openLogFiles } from '../../../src/lib/log-files.ts';

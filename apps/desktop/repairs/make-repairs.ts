@@ -1,6 +1,10 @@
 /** The repairs on the files and the keychain of this user. */
 import { dirname, join } from 'node:path';
-import { parseListenAddress, isBrowserRefused } from '../../../src/config/address.ts';
+import {
+  parseListenAddress,
+  isBrowserRefused,
+  type ListenAddress,
+} from '../../../src/config/address.ts';
 import { faultOfSecretValue } from '../../../src/config/secret-value.ts';
 import { OneAtATime } from '../../../src/lib/one-at-a-time.ts';
 import { openerFor, openInBrowser } from '../../../src/lib/person-browser.ts';
@@ -21,7 +25,7 @@ import type {
 import { createServer } from 'node:net';
 import { open, readFile, rename } from 'node:fs/promises';
 import { makeFolder } from '../../../src/lib/make-folder.ts';
-import type { ConfigProblem, ListenAddress } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { inspectText, revisionOf } from '../../../src/config/inspect.ts';
 import { validateText } from '../../../src/config/validate.ts';
 import { readDisk } from '../../../src/app/config/file-on-disk.ts';

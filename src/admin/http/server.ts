@@ -2,7 +2,7 @@
  * The admin server: pages about the service and an operator's acts, on a listener of its own. Every
  * answer has the security headers; every error is problem+json.
  */
-import type { ListenAddress } from '../../config/config.ts';
+import type { ListenAddress } from '../../config/address.ts';
 import { describeBindError, type ListenerHandle, type Listeners } from '../../lib/listener.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { OperatorAccess } from './auth.ts';

@@ -7,14 +7,14 @@
  * - of a part that every instance has (the service itself, a channel that listens): the gravest
  * state of the instances that are neither late nor stopping. Without any, the asked instance.
  */
-import { findKind, isListener, isMessenger } from '../../channels/registry.ts';
+import { findKind, isListener, isMessenger, type ChannelConfig } from '../../channels/registry.ts';
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
 import type { AdminPorts, InstanceStatus, PostStatus, ChannelStatus } from '../admin.ts';
 import type { InstanceState } from '../schemas/status.ts';
 import type { Viewer } from '../http/auth.ts';
 import { lateMs, type KeptRows, type LivingInstance, type Place } from './instances.ts';
 import { readReport, reportOf, type Report } from './report.ts';
-import type { ChannelConfig, Config } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 
 /** An instance and its last report. */

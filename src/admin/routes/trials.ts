@@ -1,4 +1,4 @@
-import type { ConfigProblem } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import {
   refusedSchemas,
   draftSchema,

@@ -1,8 +1,13 @@
 /**
  * Schemas of calls that wait for approval; the compiler compares them with src/domain/approval.ts.
  */
-import { approvalStates, type ApprovalId } from '../../domain/approval.ts';
-import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
+import { approvalStates } from '../../domain/approval.ts';
+import {
+  type ApprovalId,
+  type ChannelKey,
+  type ConversationId,
+  type MessageId,
+} from '../../domain/ids.ts';
 import { toolOutcomes } from '../../domain/tool-use.ts';
 import {
   integer,

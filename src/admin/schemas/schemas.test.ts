@@ -8,7 +8,7 @@ import type { Page } from '../../domain/page.ts';
 import type { ConversationCount, DeliveryRow, MessageRow } from '../../domain/records.ts';
 import type * as story from '../../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
-import type { ConfigProblem } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import type { ConfigInUse, ConfigKept, ConfigRow } from '../config-control.ts';
 import type * as approvals from './approvals.ts';
 import type * as configs from './config.ts';
@@ -18,10 +18,7 @@ import type { FiguresSummary } from '../figures.ts';
 import type { figuresSchema } from './figures.ts';
 import type { liveEventSchema } from './live-event.ts';
 import type { pairingsSchema } from './gate.ts';
-import type * as lists from './story.ts';
-import type * as kept from './config.ts';
 import type { SecretList, SecretPresence } from '../secret-control.ts';
-import type * as asks from './config.ts';
 import type * as questions from '../config-trials.ts';
 import type { Described } from './schema.ts';
 import type { configNamesSchema, routesSchema, statusSchema } from './status.ts';
@@ -56,16 +53,16 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof configs.configHistorySchema>, Rows<ConfigRow>>,
     Same<Described<typeof configs.configKeptSchema>, ConfigKept>,
     Same<Described<typeof configs.configProblemSchema>, ConfigProblem>,
-    Same<Described<typeof lists.messagesSchema>, Page<MessageRow>>,
-    Same<Described<typeof lists.deliveriesSchema>, Page<DeliveryRow>>,
-    Same<Described<typeof lists.conversationCountsSchema>, Rows<ConversationCount>>,
-    Same<Described<typeof lists.auditSchema>, Page<AuditRow>>,
+    Same<Described<typeof schemas.messagesSchema>, Page<MessageRow>>,
+    Same<Described<typeof schemas.deliveriesSchema>, Page<DeliveryRow>>,
+    Same<Described<typeof schemas.conversationCountsSchema>, Rows<ConversationCount>>,
+    Same<Described<typeof schemas.auditSchema>, Page<AuditRow>>,
     Same<Described<typeof figuresSchema>, FiguresSummary>,
-    Same<Described<typeof asks.validatedSchema>, questions.Validated>,
-    Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
-    Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,
-    Same<Described<typeof kept.secretsSchema>, SecretList>,
-    Same<Described<typeof kept.presenceSchema>, Rows<SecretPresence>>,
+    Same<Described<typeof configs.validatedSchema>, questions.Validated>,
+    Same<Described<typeof configs.preflightedSchema>, questions.Preflighted>,
+    Same<Described<typeof configs.tryResultSchema>, questions.TryResult>,
+    Same<Described<typeof configs.secretsSchema>, SecretList>,
+    Same<Described<typeof configs.presenceSchema>, Rows<SecretPresence>>,
   ];
   const fits: Fits extends readonly true[] ? true : false = true;
   assert.ok(fits);

@@ -14,9 +14,8 @@ import type {
   ConfigRow,
   HistoryFault,
 } from '../../admin/config-control.ts';
-import type { ConfigProblem } from '../../config/config.ts';
+import { problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import { problemWithoutPlace } from '../../config/problems.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Peers } from '../../cluster/peers.ts';
 import {

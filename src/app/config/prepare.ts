@@ -1,7 +1,8 @@
 /** Makes a running configuration from a text, and changes nothing on the way. */
 import type { ConfigRefused } from '../../admin/config-control.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
-import type { Config, ConfigProblem } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import { restartFields } from '../../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../../config/inspect.ts';
 import { isObject } from '../../lib/json.ts';

@@ -1,7 +1,7 @@
 /** Warns beforehand that private texts will not reach the models that answer a route. */
-import type { BrainConfig, Config, ConfigProblem } from '../../config/config.ts';
-import { problemWithoutPlace } from '../../config/problems.ts';
-import { rankModels } from '../../config/rules.ts';
+import type { BrainConfig, Config } from '../../config/config.ts';
+import { problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
+import { rankModels } from '../../config/rank.ts';
 import { plural } from '../../domain/plural.ts';
 import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
 

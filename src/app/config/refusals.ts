@@ -1,6 +1,6 @@
 /** Every refusal of a configuration, each with its remedy. */
 import type { ConfigRefused } from '../../admin/config-control.ts';
-import type { ConfigProblem } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../../cluster/shared-configs.ts';
 import type { Disk } from './file-on-disk.ts';
 

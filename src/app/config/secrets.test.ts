@@ -7,7 +7,8 @@ import {
   type FakeKeychain,
   type FakeLookup,
 } from '../../../test/fake/keychain.ts';
-import type { Config, EnvName } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { createSecretControl } from './secrets.ts';
 

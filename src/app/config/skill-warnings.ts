@@ -1,8 +1,7 @@
 /** Problems and warnings of skills, worded alike in a check and at a start. */
-import type { ConfigProblem } from '../../config/config.ts';
+import { ProblemList, problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { locate } from '../../config/locate.ts';
-import { ProblemList, problemWithoutPlace } from '../../config/problems.ts';
 
 type OfSkills = { readonly path: string; readonly message: string };
 

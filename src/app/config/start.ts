@@ -1,7 +1,6 @@
 /** Checks the shared configuration for a start on this machine. */
-import type { ConfigProblem } from '../../config/config.ts';
+import { problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import { problemWithoutPlace } from '../../config/problems.ts';
 import type { SharedConfig } from '../../cluster/shared-configs.ts';
 import { isOfProgram } from './refusals.ts';
 import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';

@@ -12,7 +12,8 @@ import type {
   TryResult,
   Validated,
 } from '../../admin/config-trials.ts';
-import type { BrainConfig, Config, ConfigProblem, Secrets } from '../../config/config.ts';
+import type { BrainConfig, Config, Secrets } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
 import { inspectText, type Inspection } from '../../config/inspect.ts';
 import type { OwnAddresses } from '../../config/own-addresses.ts';

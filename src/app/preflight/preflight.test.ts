@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import type { EnvName } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import { inspectConfig } from '../../config/inspect.ts';
 import { createLookupBeside } from '../secret-lookup.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';

@@ -7,8 +7,14 @@ import { stat, access, constants, open, statfs } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Identity } from '../../channels/channel.ts';
 import type { ChannelKind } from '../../channels/kind.ts';
-import { isMessenger, kindOf, isListener } from '../../channels/registry.ts';
-import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../../config/config.ts';
+import {
+  isMessenger,
+  kindOf,
+  isListener,
+  type ChannelConfig,
+  type MessengerConfig,
+} from '../../channels/registry.ts';
+import type { Config, Secrets } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import type { SecretLookupResults } from '../../config/found-secret.ts';

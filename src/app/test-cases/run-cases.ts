@@ -3,14 +3,9 @@
  * begins only when all its models are below their limit of calls. Otherwise it would lose its
  * brain's time for an answer by waiting.
  */
-import type {
-  ChannelType,
-  ModelConfig,
-  Secrets,
-  BrainConfig,
-  Config,
-  ConfigProblem,
-} from '../../config/config.ts';
+import type { ModelConfig, Secrets, BrainConfig, Config } from '../../config/config.ts';
+import type { ChannelType } from '../../channels/registry.ts';
+import { ProblemList, type ConfigProblem } from '../../config/problems.ts';
 import { windowAfter, type TurnRow } from '../../domain/conversation.ts';
 import { DryRun, type DryRunSettings } from '../dry-run.ts';
 import type { BrainDeps } from '../service.ts';
@@ -20,7 +15,6 @@ import { canonical } from '../../config/changes/entries.ts';
 import { isObject } from '../../lib/json.ts';
 import { isList } from '../../config/json-value.ts';
 import { locate } from '../../config/locate.ts';
-import { ProblemList } from '../../config/problems.ts';
 import { readTestCases, type ExpectedJudge, type PlacedCase } from '../../config/test-case.ts';
 
 export type TrialSettings = {

@@ -2,7 +2,7 @@
  * Acts as the receiver for one reply. It accepts the reply to its own message and refuses every
  * other, so svc keeps those for the real receiver.
  */
-import type { WebhookConfig } from '../../config/config.ts';
+import type { WebhookConfig } from '../../channels/registry.ts';
 import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import {
   openReplyReceiver,

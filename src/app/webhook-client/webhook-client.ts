@@ -1,12 +1,14 @@
 /** The webhook of a configuration, for a sender and receiver on this machine. */
 import { isLoopbackHost } from '../../config/address.ts';
-import type { Config, EnvName, Secrets, WebhookConfig } from '../../config/config.ts';
-import { signingKeyFault } from '../../config/secret-value.ts';
+import type { Config, Secrets } from '../../config/config.ts';
+import { signingKeyFault, type EnvName } from '../../config/secret-value.ts';
+import type { WebhookConfig } from '../../channels/registry.ts';
 import { originOf } from '../../lib/own-address.ts';
 import type { ReplyChecks } from './reply-receiver.ts';
 import { later, steadyNow } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
-import { createHttpClient, type HttpResult } from '../../lib/http-client.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { type HttpResult } from '../../lib/http-client/exchange.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
 import { stopOf } from '../../lib/stop.ts';

@@ -4,7 +4,7 @@
  * the plain text of the last answer reaches the person. If a model fails, the next one by rank
  * continues the turn.
  */
-import type { ChannelType } from '../../config/config.ts';
+import type { ChannelType } from '../../channels/registry.ts';
 import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { isCloudTag } from '../../domain/model-words.ts';
@@ -21,9 +21,6 @@ import { AgentTurn } from './agent-turn.ts';
 import { NotesUntilCut } from './prompt.ts';
 import type { LearnedLimits } from './models.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
-
-export { approvalRulesOf } from './call-approvals.ts';
-export type { AgentOptions } from './agent-options.ts';
 
 /** A model uses at most this part of the time left, so that the next one has time to answer. */
 const partOfTime = 2 / 3;

@@ -1,5 +1,5 @@
 /** Runs the tool calls of one agent turn, and records their results. */
-import type { ChannelType } from '../../config/config.ts';
+import type { ChannelType } from '../../channels/registry.ts';
 import { canonicalJson, isObject } from '../../lib/json.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { GivenApproval } from '../../domain/approval.ts';

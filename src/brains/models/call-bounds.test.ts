@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EnvName, ModelConfig } from '../../config/config.ts';
+import type { ModelConfig } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { CallBounds } from './build-model.ts';
 

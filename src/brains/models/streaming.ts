@@ -4,7 +4,7 @@
  */
 import { opensInPrompt, callMarks, type CallMark } from '../../domain/model-habits.ts';
 import { mayHoldThinking, withoutGrowingMark, withoutThinking } from '../../domain/think-block.ts';
-import type { HttpResult } from '../../lib/http-client.ts';
+import type { HttpResult } from '../../lib/http-client/exchange.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import { parseJson, recordOf, textOf } from './json.ts';
 import type { ToolNotice } from './model.ts';

@@ -3,7 +3,8 @@
  * repeated → available → arguments → dry run → approval → call log → the tool itself with its cage.
  * A call that outlives its turn is given up, even if the tool ignores its signal.
  */
-import type { ChannelType, GrantConfig } from '../../config/config.ts';
+import type { GrantConfig } from '../../config/config.ts';
+import type { ChannelType } from '../../channels/registry.ts';
 import type { WantedCall } from '../../domain/approval.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -12,7 +12,8 @@
  * between two calls. Only the dispatcher (governance.ts) calls it, with many calls at the same
  * time.
  */
-import type { ChannelType, ToolName } from '../../config/config.ts';
+import type { ToolName } from '../../config/config.ts';
+import type { ChannelType } from '../../channels/registry.ts';
 import type { AskAnswer, WantedCall, GivenApproval } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';

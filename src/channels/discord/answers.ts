@@ -1,5 +1,5 @@
 /** The answers of Discord's REST interface, in the form that svc reads. */
-import type { HttpFault, HttpResult } from '../../lib/http-client.ts';
+import type { HttpFault, HttpResult } from '../../lib/http-client/exchange.ts';
 
 /**
  * The result of a call. `code` is Discord's own number of the fault, if it gave one, and `names`

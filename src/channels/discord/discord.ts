@@ -3,7 +3,8 @@
  *
  * svc loads both libraries on demand, so a service without this channel pays nothing for them.
  */
-import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
+import type { AccessConfig } from '../../config/config.ts';
+import type { MessengerConfig } from '../registry.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
 import { channelKeyOf, type ConversationId } from '../../domain/ids.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../lib/clock.ts';
 import type { Channel } from '../channel.ts';
-import type { EnvName } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';

@@ -2,7 +2,7 @@
  * Errors that svc throws through the library and catches around the call. The library's own errors
  * hold requests.
  */
-import type { HttpFault } from '../../lib/http-client.ts';
+import type { HttpFault } from '../../lib/http-client/exchange.ts';
 
 /** Keeps the library from waiting after a 429 and from retrying. `unasked`: nothing was sent. */
 export class Limited extends Error {

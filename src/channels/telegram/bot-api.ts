@@ -6,7 +6,8 @@
 import type { Api } from 'grammy';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { HttpFault } from '../../lib/http-client/exchange.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../../test/support/hand-clock.ts';
-import type { EnvName, MessengerConfig } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
+import type { MessengerConfig } from '../registry.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';

@@ -6,7 +6,7 @@
  * request. `health()` reports every trouble with the platform; it never stops the boot.
  */
 import { dayMs } from '../../lib/durations.ts';
-import type { MessengerConfig } from '../../config/config.ts';
+import type { MessengerConfig } from '../registry.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';

@@ -7,13 +7,16 @@
  * carry the secret of the newest channel.
  */
 import { dayMs } from '../../lib/durations.ts';
-import type { ListenAddress, WebhookConfig, Mapping } from '../../config/config.ts';
+import type { Mapping } from '../../config/config.ts';
+import type { ListenAddress } from '../../config/address.ts';
+import type { WebhookConfig } from '../registry.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import { later, type Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { HttpResult } from '../../lib/http-client/exchange.ts';
 import { describeBindError, type ListenerHandle, type Listeners } from '../../lib/listener.ts';
 import {
   HealthState,

@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
-import type { EnvName, ModelConfig, Config } from '../../config/config.ts';
+import type { ModelConfig, Config } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { logLevels, createLog, type LogLevel } from '../../lib/log.ts';
 import type { Ending, Listening } from '../../app/run-contract.ts';

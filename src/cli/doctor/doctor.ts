@@ -3,7 +3,9 @@
  * are those of the preflight, and others in this file: clock, keychain, MCP servers, open files,
  * database, webhooks of other programs, and addresses.
  */
-import type { Config, MessengerConfig, ListenAddress } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import { isMessenger, isListener, kindOf, type MessengerConfig } from '../../channels/registry.ts';
+import type { ListenAddress } from '../../config/address.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { warningsOfSkills } from '../../app/config/skill-warnings.ts';
@@ -39,7 +41,6 @@ import { dirname } from 'node:path';
 import { forShell } from '../../lib/for-shell.ts';
 import { describeHolder, holderOfPort } from '../../lib/holders.ts';
 import type { WebhookProbe } from '../../channels/channel.ts';
-import { isMessenger, isListener, kindOf } from '../../channels/registry.ts';
 import { createEvents } from '../../telemetry/events.ts';
 import { systemClock, later, steadyNow } from '../../lib/clock.ts';
 import { createMessenger, createServiceDeps } from '../../app/service.ts';

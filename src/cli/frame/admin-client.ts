@@ -10,16 +10,12 @@ import {
   type Schema,
 } from '../../admin/schemas/schema.ts';
 import { problemSchema } from '../../admin/schemas/status.ts';
-import type { ListenAddress } from '../../config/config.ts';
+import type { ListenAddress } from '../../config/address.ts';
 import { addressFlags } from '../../config/own-addresses.ts';
 import { later, steadyNow } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
-import {
-  createHttpClient,
-  type HttpClient,
-  type HttpFault,
-  type HttpRequest,
-} from '../../lib/http-client.ts';
+import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
+import { type HttpFault, type HttpRequest } from '../../lib/http-client/exchange.ts';
 import { originOf } from '../../lib/own-address.ts';
 import { stopOf } from '../../lib/stop.ts';
 import { plainLine } from '../../lib/plain-text.ts';

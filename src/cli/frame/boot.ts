@@ -2,7 +2,9 @@
  * Reads a configuration file and its secrets for a command, or reports why svc cannot run on them.
  * It also makes the log of a command.
  */
-import type { Config, ConfigProblem, EnvName, Secrets } from '../../config/config.ts';
+import type { Config, Secrets } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';

@@ -1,7 +1,7 @@
 /**
  * `svc config check`: checks a configuration file, and with `--preflight` everything that it names.
  */
-import type { ConfigProblem } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { findConfigFile, inspectConfigFile } from './config-file.ts';

@@ -5,7 +5,7 @@
  */
 import { dirname, join, resolve } from 'node:path';
 import { defaultStoragePath, inspectConfig, type Inspection } from '../../config/inspect.ts';
-import type { ConfigProblem } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';
 import { pathExists } from '../../lib/make-folder.ts';
 import type { Io } from '../cli.ts';

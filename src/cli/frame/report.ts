@@ -1,5 +1,5 @@
 /** The result of an inspection of a configuration, as text for a person and as an exit code. */
-import type { ConfigProblem } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { plural } from '../../domain/plural.ts';
 import { exitCode, type Io } from '../cli.ts';

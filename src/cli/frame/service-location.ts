@@ -5,10 +5,11 @@
  * address in the file, the command tries the address in the kept text.
  */
 import { connect } from 'node:net';
-import type { Config, ConfigProblem, ListenAddress } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import { ProblemList, type ConfigProblem } from '../../config/problems.ts';
+import { parseListenAddress, type ListenAddress } from '../../config/address.ts';
 import { inspectText, type Inspection } from '../../config/inspect.ts';
 import { parseDocument } from '../../config/parse.ts';
-import { ProblemList } from '../../config/problems.ts';
 import type { Document } from '../../config/schema.ts';
 import { checkShape } from '../../config/shape.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
@@ -18,7 +19,6 @@ import type { Refusal } from './boot.ts';
 import { inspectConfigFile, type ConfigFile } from './config-file.ts';
 import type { Io } from '../cli.ts';
 import { isColoured, report, signOf } from './report.ts';
-import { parseListenAddress } from '../../config/address.ts';
 import { addressFlags, type OwnAddresses } from '../../config/own-addresses.ts';
 
 export type ServiceLocation = {

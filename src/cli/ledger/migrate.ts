@@ -1,6 +1,6 @@
 /** `svc migrate`: copies the whole database to a server or to a file. */
 import { resolve } from 'node:path';
-import type { EnvName } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import { isEnvName } from '../../config/formats.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import { plural } from '../../domain/plural.ts';

@@ -9,7 +9,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../../lib/plain-text.ts';
 import { isColoured } from '../frame/report.ts';
 import { statusPage } from './status-page.ts';
-import type { ListenAddress } from '../../config/config.ts';
+import type { ListenAddress } from '../../config/address.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { locateService, whereSvcListens } from '../frame/service-location.ts';
 import { programVersion } from '../../lib/program.ts';

@@ -3,7 +3,8 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
+import type { Config, Secrets } from '../../config/config.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
 import { plural } from '../../domain/plural.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Mask } from '../../lib/mask.ts';

@@ -1,11 +1,11 @@
 /** The stored form of an approval. */
+import { approvalCodeOf, approvalStates, type Approval } from '../../domain/approval.ts';
 import {
-  approvalCodeOf,
-  approvalStates,
-  type Approval,
   type ApprovalId,
-} from '../../domain/approval.ts';
-import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
+  type ChannelKey,
+  type ConversationId,
+  type MessageId,
+} from '../../domain/ids.ts';
 import { toolOutcomes } from '../../domain/tool-use.ts';
 
 /** `sender`: an id. `body`: JSON. Times are milliseconds since 1970. */

@@ -1,5 +1,6 @@
 /** The approvals of a storage, as long as the ledger is open. */
-import type { Approval, ApprovalId } from '../../domain/approval.ts';
+import type { Approval } from '../../domain/approval.ts';
+import type { ApprovalId } from '../../domain/ids.ts';
 import type { Approvals, Decided } from '../ledger.ts';
 
 export class OpenApprovals implements Approvals {

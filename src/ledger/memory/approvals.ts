@@ -7,8 +7,8 @@ import {
   forgottenPerson,
   personOn,
   type Approval,
-  type ApprovalId,
 } from '../../domain/approval.ts';
+import { type ApprovalId } from '../../domain/ids.ts';
 import type { MessageOwner } from '../../domain/story.ts';
 import type { Approvals, ApprovalsReader, Decided, Effects } from '../ledger.ts';
 import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approval-record.ts';

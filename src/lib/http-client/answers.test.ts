@@ -10,8 +10,8 @@ import { StreamSocket } from '../../../test/chaos/plain-client/memory-socket.ts'
 import { startWeb } from '../../../test/fake/web.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, until } from '../../../test/support/waiting.ts';
-import { createHttpClient, type HttpRequest, type HttpResult } from '../http-client.ts';
-import { Connections, Exchange, drainMs } from './exchange.ts';
+import { createHttpClient } from '../http-client.ts';
+import { Connections, Exchange, drainMs, type HttpRequest, type HttpResult } from './exchange.ts';
 import { UndiciConnection } from './undici-connection.ts';
 
 type Way = 'plain' | 'by undici' | 'over TLS';

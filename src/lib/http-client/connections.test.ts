@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { ownHttpVariable, type HttpResult } from '../http-client.ts';
+import { ownHttpVariable } from '../http-client.ts';
+import { Connections, Connection, Exchange, type HttpResult } from './exchange.ts';
 import { Stopper } from '../stop.ts';
-import { Connections, Connection, Exchange } from './exchange.ts';
 
 class Told extends Connection {
   exchanges: Exchange[] = [];

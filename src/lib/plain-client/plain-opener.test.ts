@@ -4,8 +4,12 @@ import { type AddressInfo, connect, createServer, type NetConnectOpts } from 'no
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import type { HttpRequest, HttpResult } from '../http-client.ts';
-import { Connections, Exchange } from '../http-client/exchange.ts';
+import {
+  Connections,
+  Exchange,
+  type HttpRequest,
+  type HttpResult,
+} from '../http-client/exchange.ts';
 import { LoadOnce } from '../load-once.ts';
 import { oddMax, plainOpener, writeRequest } from './plain-connection.ts';
 

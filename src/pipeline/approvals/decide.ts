@@ -9,9 +9,8 @@ import {
   type Approval,
   type ApprovalState,
   type Verdict,
-  type ApprovalId,
 } from '../../domain/approval.ts';
-import type { ConversationId, ChannelKey } from '../../domain/ids.ts';
+import { type ApprovalId, type ConversationId, type ChannelKey } from '../../domain/ids.ts';
 import type { Address, Inbound, Sender, Message } from '../../domain/message.ts';
 import { isShownWhole, decisionSentences } from './sentences.ts';
 import type { Deps, ActiveRoute } from '../deps.ts';

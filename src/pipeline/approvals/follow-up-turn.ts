@@ -5,7 +5,8 @@
  */
 import { kindTypeOf } from '../../channels/registry.ts';
 import type { Brain, DecidedCall } from '../../brains/brain.ts';
-import { roleOf, type Approval, type ApprovalId } from '../../domain/approval.ts';
+import { roleOf, type Approval } from '../../domain/approval.ts';
+import { type ApprovalId } from '../../domain/ids.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import { pause } from '../../lib/backoff.ts';
 import type { InClaim } from '../../ledger/ledger.ts';

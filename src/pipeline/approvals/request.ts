@@ -3,8 +3,8 @@
  */
 import { hourMs } from '../../lib/durations.ts';
 import type { AgentFacts } from '../../brains/brain.ts';
-import type { Approval, ApprovalId, WantedCall } from '../../domain/approval.ts';
-import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
+import type { Approval, WantedCall } from '../../domain/approval.ts';
+import { channelTypeOf, type ApprovalId, type ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';

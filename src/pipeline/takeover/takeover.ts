@@ -2,10 +2,9 @@
  * A turn that an operator answers: it changes everything that any turn changes, and no model is
  * asked.
  */
-import type { ApprovalId } from '../../domain/approval.ts';
+import type { ApprovalId, MessageId } from '../../domain/ids.ts';
 import { strictest } from '../../domain/sensitivity.ts';
 import type { ConversationKey } from '../../domain/story.ts';
-import type { MessageId } from '../../domain/ids.ts';
 import type { OperatorAnswer } from '../../domain/takeover.ts';
 import type { TakeoverMessage, Effects } from '../../ledger/ledger.ts';
 import { commandsOn } from '../commands.ts';

@@ -1,8 +1,13 @@
 /** Gives both clients the same answer, and returns the outcome of each. */
 import assert from 'node:assert/strict';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
-import type { HttpRequest, HttpResult } from '../../../src/lib/http-client.ts';
-import { Connections, Exchange, type Opener } from '../../../src/lib/http-client/exchange.ts';
+import {
+  Connections,
+  Exchange,
+  type HttpRequest,
+  type HttpResult,
+  type Opener,
+} from '../../../src/lib/http-client/exchange.ts';
 import * as undici from '../../../src/lib/http-client/undici-connection.ts';
 import { later, steadyNow } from '../../../src/lib/clock.ts';
 import { plainOpener, writeRequest } from '../../../src/lib/plain-client/plain-connection.ts';

@@ -4,11 +4,10 @@ import {
   personOn,
   roleOf,
   type Approval,
-  type ApprovalId,
   type Verdict,
 } from '../../../src/domain/approval.ts';
+import { type ApprovalId, type ConversationId } from '../../../src/domain/ids.ts';
 import { failure } from '../../../src/domain/failure.ts';
-import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import type { ToolOutcome } from '../../../src/domain/tool-use.ts';
 import type { InClaim } from '../../../src/ledger/ledger.ts';

@@ -3,7 +3,7 @@
  * runs.
  */
 import { useEffect } from 'react';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { ask } from '../../kit/api.ts';
 import { problemsNow, reportFacts, useDraft } from './store.ts';
 

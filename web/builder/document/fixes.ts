@@ -1,11 +1,10 @@
 /** Fixes for problems: edits that one press of a button makes. */
 import { channelName } from '../../../src/channels/registry.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem, ProblemCode } from '../../../src/config/problems.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { nearest } from '../../../src/config/nearest.ts';
-import type { ProblemCode } from '../../../src/config/problems.ts';
 import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import { demandsOf, fieldAt, keysAt } from './fields.ts';
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';

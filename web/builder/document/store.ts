@@ -6,9 +6,13 @@
 import { temporal } from 'zundo';
 import { create, useStore } from 'zustand';
 import type { ConfigInUse } from '../../../src/admin/config-control.ts';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import {
+  ProblemList,
+  byPlace,
+  type ConfigProblem,
+  type ProblemCode,
+} from '../../../src/config/problems.ts';
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
-import { ProblemList, byPlace, type ProblemCode } from '../../../src/config/problems.ts';
 import { validateText } from '../../../src/config/validate.ts';
 import { editText, type Edit } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from './fields.ts';

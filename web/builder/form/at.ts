@@ -1,6 +1,6 @@
 /** Hooks that give a form the value and the problems of one place of the draft. */
 import { useMemo } from 'react';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';

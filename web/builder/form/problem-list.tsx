@@ -1,5 +1,5 @@
 /** Problems in words, with the buttons of their fixes. */
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { fixesOf, type Fix } from '../document/fixes.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';

@@ -1,6 +1,6 @@
 /** The row of an input in a form: label, description and problems. */
 import type { ReactNode } from 'react';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { idOf } from '../shell/going.ts';

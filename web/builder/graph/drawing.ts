@@ -4,7 +4,7 @@
  */
 import { describeProvider } from '../../../src/domain/model-words.ts';
 import { findKind, channelName } from '../../../src/channels/registry.ts';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';

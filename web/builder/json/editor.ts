@@ -4,7 +4,7 @@ import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint';
 import { EditorState, Prec, type ChangeSet, type Text } from '@codemirror/state';
 import { keymap } from '@codemirror/view';
 import { basicSetup, EditorView } from 'codemirror';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { redo, undo, useDraft } from '../document/store.ts';
 import type { TextPlace } from './showing.ts';
 

@@ -1,5 +1,5 @@
 /** Goes from problem to problem. */
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { showInText } from '../json/showing.ts';

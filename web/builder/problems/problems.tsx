@@ -1,5 +1,5 @@
 import { useRef } from 'react';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { Button } from '../../kit/button.tsx';
 import { State } from '../../kit/state.tsx';
 import { some } from '../../kit/words.ts';

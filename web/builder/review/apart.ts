@@ -3,7 +3,7 @@
  */
 import { keyedEntries } from '../../../src/config/changes/entries.ts';
 import { restartFields } from '../../../src/config/changes/lifetime.ts';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { locate, type JsonObject } from '../../../src/config/locate.ts';

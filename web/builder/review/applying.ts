@@ -4,7 +4,7 @@
  * meanwhile, there is a conflict until somebody chooses.
  */
 import { create } from 'zustand';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { ask, longLimitMs, type Answered, type Refused } from '../../kit/api.ts';
 import { bearerOf, useToken } from '../../kit/token.ts';
 import { useDraft, type Base } from '../document/store.ts';

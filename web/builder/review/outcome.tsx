@@ -1,6 +1,6 @@
 /** The result of an attempt to apply, in the review and in short beside the other tabs. */
 import { useEffect } from 'react';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { goTo } from '../../kit/place.ts';

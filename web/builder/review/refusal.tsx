@@ -1,6 +1,6 @@
 /** Words and next steps for each reason why svc refuses a configuration. */
 import type { ReactNode } from 'react';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import type { Refused } from '../../kit/api.ts';
 import { Notice } from '../../kit/notice.tsx';
 import { useDraft } from '../document/store.ts';

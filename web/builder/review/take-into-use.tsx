@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import type { Change } from '../../../src/config/changes/changes.ts';
 import { restartFields } from '../../../src/config/changes/lifetime.ts';
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';

@@ -1,4 +1,4 @@
-import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { ConfigProblem } from '../../../src/config/problems.ts';
 import type { ConfigRefused } from '../../../src/admin/config-control.ts';
 import type { Refused } from '../../kit/api.ts';
 import { Notice } from '../../kit/notice.tsx';

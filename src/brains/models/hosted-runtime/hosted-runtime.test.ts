@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bench, neverStopped, requestOf } from '../../../../test/contract/model.ts';
 import type { Model, ModelRequest } from '../model.ts';
-import type { HttpClient, HttpRequest } from '../../../lib/http-client.ts';
+import type { HttpClient } from '../../../lib/http-client.ts';
+import type { HttpRequest } from '../../../lib/http-client/exchange.ts';
 import { startFakeOpenai } from '../../../../test/fake/openai.ts';
 
 const kind = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;

@@ -1,7 +1,7 @@
 /** A model behind an OpenAI-compatible API, on this machine or elsewhere. */
 import type { Outcome, Try } from '../../../domain/outcome.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
-import type { HttpResult } from '../../../lib/http-client.ts';
+import type { HttpResult } from '../../../lib/http-client/exchange.ts';
 import { endingsOfBase } from '../../../domain/model-habits.ts';
 import { LoadOnce } from '../../../lib/load-once.ts';
 import type { Stop } from '../../../lib/stop.ts';

@@ -14,7 +14,7 @@ import { failure, type Failure } from '../../../domain/failure.ts';
 import { endingsOfBase } from '../../../domain/model-habits.ts';
 import type { Outcome, Try } from '../../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../../lib/clock.ts';
-import type { HttpResult } from '../../../lib/http-client.ts';
+import type { HttpResult } from '../../../lib/http-client/exchange.ts';
 import { unlessStopped, type Stop } from '../../../lib/stop.ts';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { ContextSizes, Model, ModelCheck, ModelRequest, Vision } from '../model.ts';

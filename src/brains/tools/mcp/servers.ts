@@ -1,7 +1,8 @@
 /**
  * The MCP servers of one running configuration, and access to those of the configuration in use.
  */
-import type { BrainConfig, EnvName, McpServerConfig, Secrets } from '../../../config/config.ts';
+import type { BrainConfig, McpServerConfig, Secrets } from '../../../config/config.ts';
+import type { EnvName } from '../../../config/secret-value.ts';
 import { serverOf } from '../../../config/rules-mcp.ts';
 import { isLoopbackHost } from '../../../config/address.ts';
 import type { Events } from '../../../domain/event.ts';

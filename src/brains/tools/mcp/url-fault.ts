@@ -3,7 +3,7 @@
  * url is left out: some paths hold a secret.
  */
 import { farAddressCode } from '../../../lib/private-connector.ts';
-import type { AnswerHeaders, HttpResult } from '../../../lib/http-client.ts';
+import type { AnswerHeaders, HttpResult } from '../../../lib/http-client/exchange.ts';
 
 export class UrlFault extends Error {
   /** Part of a sentence about the server, for readers who cannot act on the remedy. */

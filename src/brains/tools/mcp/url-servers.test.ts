@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHttpMcp } from '../../../../test/fake/mcp/http-server.ts';
 import { McpStage, type StageOptions } from '../../../../test/fake/mcp/stage.ts';
-import type { EnvName } from '../../../config/config.ts';
+import type { EnvName } from '../../../config/secret-value.ts';
 import { handClock } from '../../../../test/support/hand-clock.ts';
 import { patienceMs, until, within } from '../../../../test/support/waiting.ts';
 import { createHttpClient } from '../../../lib/http-client.ts';

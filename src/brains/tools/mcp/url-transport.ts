@@ -13,12 +13,8 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { later, type SteadyTime } from '../../../lib/clock.ts';
-import type {
-  AnswerHeaders,
-  HttpClient,
-  HttpRequest,
-  HttpResult,
-} from '../../../lib/http-client.ts';
+import type { HttpClient } from '../../../lib/http-client.ts';
+import type { AnswerHeaders, HttpRequest, HttpResult } from '../../../lib/http-client/exchange.ts';
 import { Stopper } from '../../../lib/stop.ts';
 import { isAnswer, isIdOf } from './message-guard.ts';
 import { faultOfAnswer, faultOfClient, faultOfStatus, faultOfType, UrlFault } from './url-fault.ts';

@@ -5,7 +5,8 @@ import { openParts } from '../../../../test/fake/ledger-parts.ts';
 import { all, idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { TestStores } from '../../../../test/fake/postgres/stores.ts';
-import type { ApprovalId, Verdict } from '../../../domain/approval.ts';
+import type { Verdict } from '../../../domain/approval.ts';
+import type { ApprovalId } from '../../../domain/ids.ts';
 import { StoredApprovals } from './approvals.ts';
 
 postgresTest('of those who decide on two instances at once one does', async () => {

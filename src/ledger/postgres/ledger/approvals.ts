@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Approval, ApprovalId } from '../../../domain/approval.ts';
+import type { Approval } from '../../../domain/approval.ts';
+import type { ApprovalId } from '../../../domain/ids.ts';
 import { ReadFailed, type Approvals, type Decided } from '../../ledger.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import { wireValue, type Ask } from '../read/lists.ts';

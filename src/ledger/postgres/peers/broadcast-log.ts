@@ -173,7 +173,7 @@ export class Leases {
     return this.#expiry !== null && this.#held.has(name);
   }
 
-  /** As `hold` of `Peers`. */
+  /** As `withLease` of `Peers`. */
   async hold(name: string, run: Run, until: AbortSignal): Promise<void> {
     if (until.aborted) return;
     this.#wanted.set(name, (this.#wanted.get(name) ?? 0) + 1);

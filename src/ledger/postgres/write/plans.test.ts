@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
 import { beganAt, fillAll, idAt } from '../../../../test/fake/filled-postgres.ts';
 import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
-import type { ApprovalId } from '../../../domain/approval.ts';
+import type { ApprovalId } from '../../../domain/ids.ts';
 import type { AskedRecord } from '../../engine/approval-record.ts';
 import { connect } from '../server/connect.ts';
 import type { AcceptWrite, Taker } from './accepts.ts';

@@ -17,10 +17,10 @@ import {
   listOwed,
   listWaiting,
 } from '../read/reads.ts';
-import type { Approval, ApprovalId } from '../../../domain/approval.ts';
+import type { Approval } from '../../../domain/approval.ts';
+import { timeText, type ApprovalId } from '../../../domain/ids.ts';
 import type { Approvals, Decided, StoredFigures, Reserving, SpendBook } from '../../ledger.ts';
 import type { GroupCommit } from '../write/group-commit.ts';
-import { timeText } from '../../../domain/ids.ts';
 import {
   attachmentOf,
   attachmentRows,
