@@ -338,7 +338,7 @@ export class SharedBounds implements Disposable {
   }
 
   #hold(): void {
-    this.#bounds.hold(this.#models, this.#peers.share());
+    this.#bounds.hold(this.#models, this.#peers.limitShare());
   }
 
   [Symbol.dispose](): void {

@@ -208,7 +208,7 @@ export class Runtime {
     this.#draining.abort();
     ledger.closeIntake();
     // Another instance takes over the messengers while this one finishes its work.
-    if (this.#options.peers.share() > 1) void this.#runningConfig?.releaseLeases();
+    if (this.#options.peers.limitShare() > 1) void this.#runningConfig?.releaseLeases();
     if (!ledger.durability.drainsBacklog)
       for (const pair of this.#workerPools.values()) pair.in.stop();
     await this.#untilIdle(withinMs, abandon);

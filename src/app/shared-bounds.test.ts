@@ -32,7 +32,7 @@ test('the limits of the configuration in use are shared anew when instances come
   };
   const shared = new SharedBounds(bounds, {
     ...createAlone(),
-    share: () => share,
+    limitShare: () => share,
     onChange(changed) {
       listeners.add(changed);
       return () => void listeners.delete(changed);

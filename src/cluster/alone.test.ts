@@ -20,7 +20,7 @@ test('who is alone has a lease at once, and no share of a bound to give away', (
     signal,
   );
   assert.equal(given, signal);
-  assert.equal(peers.share(), 1);
+  assert.equal(peers.limitShare(), 1);
 });
 
 test('one that fails keeps no other from hearing it to its end', async () => {

@@ -17,7 +17,7 @@ export function createAlone(): Peers {
     holds: () => true,
     broadcast: (kind, body) => listeners.notify(kind, body),
     onBroadcast: (kind, listener) => listeners.on(kind, listener),
-    share: () => 1,
+    limitShare: () => 1,
     onChange: () => () => {},
   };
 }

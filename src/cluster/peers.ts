@@ -51,7 +51,7 @@ export interface Peers {
    */
   onBroadcast(kind: string, listener: (body: string) => void | Promise<void>): () => void;
   /** How many instances share a limit now: a whole number, at least 1. */
-  share(): number;
+  limitShare(): number;
   /** Calls `listener` after each heartbeat that changed `instances` or `share`. @returns ends it */
   onChange(listener: () => void): () => void;
 }

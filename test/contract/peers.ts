@@ -134,7 +134,7 @@ const cases: Readonly<Record<string, Case>> = {
     stops[0]!();
   },
   'a bound is shared by a whole number of instances': async (peers) => {
-    assert.ok(Number.isInteger(peers.share()) && peers.share() >= 1);
+    assert.ok(Number.isInteger(peers.limitShare()) && peers.limitShare() >= 1);
   },
   'the living ones are in the order of their starts, and this one has its number': async (
     peers,

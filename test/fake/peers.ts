@@ -26,7 +26,7 @@ export class FakePeers {
         await Promise.all([...this.#seats.values()].map((seat) => seat.ears.notify(kind, body)));
       },
       onBroadcast: (kind, heard) => ears.on(kind, heard),
-      share: () => Math.max(1, this.#seats.size),
+      limitShare: () => Math.max(1, this.#seats.size),
       onChange: (changed) => {
         this.#changes.add(changed);
         return () => void this.#changes.delete(changed);

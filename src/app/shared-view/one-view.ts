@@ -96,7 +96,7 @@ export class LiveEventExchange implements Disposable {
     this.#sender = sender;
     this.#receiver = new LiveEventReceiver(deps, all);
     const { id } = deps.peers;
-    deps.frames.name(() => (deps.peers.share() > 1 ? id : null));
+    deps.frames.name(() => (deps.peers.limitShare() > 1 ? id : null));
     this.#unsubscribe = deps.peers.onBroadcast(leaseTopic, (who) => {
       if (who !== String(id)) sender.lease();
     });

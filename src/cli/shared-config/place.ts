@@ -142,7 +142,7 @@ async function use(
   await using configs = store.configs!;
   await using _reader = store.reader;
   await using ledger = store.ledger;
-  if (store.peers.share() > 1) {
+  if (store.peers.limitShare() > 1) {
     const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
     return reportProblem({ message: `The ${databaseName} is in use by another svc. ${how}` }, io);
   }

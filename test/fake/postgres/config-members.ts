@@ -66,7 +66,7 @@ export class Instances extends TestDatabase {
         await Promise.all(heard.map((one) => one.ears.notify(kind, body)));
       },
       onBroadcast: (kind, hear) => ears.on(kind, hear),
-      share: () => this.#members.length,
+      limitShare: () => this.#members.length,
       onChange: () => () => {},
     };
   }

@@ -76,7 +76,7 @@ export class TestStores extends TestDatabase {
     moreOfOther: Partial<PostgresOptions> = more,
   ): Promise<readonly [TestStore, TestStore]> {
     const both = [await this.begin(more), await this.begin(moreOfOther)] as const;
-    for (const { peers } of both) await until('all are known', () => peers.share() === 2);
+    for (const { peers } of both) await until('all are known', () => peers.limitShare() === 2);
     return both;
   }
 

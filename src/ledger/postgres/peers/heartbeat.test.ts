@@ -98,7 +98,7 @@ postgresTest('who is silent is dead whatever the server says that the time is', 
   );
   await all.passUntilDead(one!);
   await until('it is dead', async () => (await all.instance(other!.id))['dead'] === true);
-  await until('that is known', () => one!.peers.share() === 1);
+  await until('that is known', () => one!.peers.limitShare() === 1);
   assert.equal(one!.broken(), null);
 });
 

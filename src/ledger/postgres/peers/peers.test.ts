@@ -31,16 +31,16 @@ postgresTest('each knows who lives, and is told of who comes and goes', async ()
     'before the first beat',
   );
   const other = await all.begin();
-  assert.equal(other.peers.share(), 2, 'from the start');
+  assert.equal(other.peers.limitShare(), 2, 'from the start');
   await knows(one.peers, 2);
-  assert.equal(one.peers.share(), 2);
+  assert.equal(one.peers.limitShare(), 2);
   const [first, second] = one.peers.instances();
   assert.deepEqual([first!.id, second!.id], [one.id, other.id]);
   assert.equal(second!.version, '1');
   assert.ok(second!.beganAt >= first!.beganAt);
   await other.close();
   await knows(one.peers, 1);
-  assert.equal(one.peers.share(), 1);
+  assert.equal(one.peers.limitShare(), 1);
 });
 
 postgresTest(

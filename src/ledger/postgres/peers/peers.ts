@@ -79,7 +79,7 @@ export function createPeers({ joined, batches, ...others }: PeersDeps): PeersWit
     holds: (lease) => leases.holds(lease),
     broadcast: (kind, body) => broadcastLog.tell(kind, body),
     onBroadcast: (kind, listener) => broadcastLog.on(kind, listener),
-    share: () => Math.max(1, live.instances.length),
+    limitShare: () => Math.max(1, live.instances.length),
     onChange: (listener) => live.onChange(listener),
     heartbeat,
     close: () => heartbeat.close(),

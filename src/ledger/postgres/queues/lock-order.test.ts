@@ -126,7 +126,7 @@ postgresTest(
     const run = new Run(seed);
     await using all = await TestStores.open();
     const three = [await all.begin(), await all.begin(), await all.begin()];
-    for (const { peers } of three) await until('all are known', () => peers.share() === 3);
+    for (const { peers } of three) await until('all are known', () => peers.limitShare() === 3);
     const ends = three.flatMap((one) => [work(one, run), replay(one, run)]);
     await Promise.all(three.flatMap((one) => [comeIn(one, run), forget(one, run)]));
     await until('all is answered', () => run.sent.length >= run.accepted.size);

@@ -114,7 +114,7 @@ export class Queues {
     });
     this.#lost = new LostQueues({
       reads: slowReads,
-      takesParked: () => peers.share() === 1,
+      takesParked: () => peers.limitShare() === 1,
       free: (found) => this.moves.free(found, now()),
       write: (text, values) => {
         batches.add({ kind: 'single', text, values });
@@ -142,8 +142,8 @@ export class Queues {
       void peers.withLease(lease, aborted, end);
     await this.#untilLeasesKnown();
     if (this.#batches!.broken) throw new Error('another instance has the database for itself');
-    this.owned.keepParked(peers.share() === 1);
-    if (peers.share() > 1) return;
+    this.owned.keepParked(peers.limitShare() === 1);
+    if (peers.limitShare() > 1) return;
     await this.#lost!.check(this.#unburied, true);
     await this.takeWaiting();
   }
@@ -175,12 +175,12 @@ export class Queues {
     if (hasLiveOwner(janitorLease) && hasLiveOwner(crashIsolationLease)) this.#leasesKnown();
     // Messages that were accepted at the last moment are left to others as well.
     if (this.#closing) return this.drain();
-    this.owned.keepParked(this.#peers?.share() === 1);
+    this.owned.keepParked(this.#peers?.limitShare() === 1);
     this.#leaveOthersQueues();
     if (this.#isTrying) this.#leaveUntried();
     void this.#count();
     void this.#unknown?.check();
-    if (this.#peers!.share() > 1) void this.#grown?.check();
+    if (this.#peers!.limitShare() > 1) void this.#grown?.check();
     if (this.#peers?.holds(janitorLease) === true) {
       const checked = this.#lost!.check(this.#unburied);
       if (unburied.length > 0) void checked.then(() => this.takeWaiting());
@@ -247,7 +247,7 @@ export class Queues {
   #count(): Promise<void> {
     const { rows, heldMax, counting, lettersCounted } = this.#deps;
     const { totals } = rows;
-    const hasOthers = (): boolean => this.#peers!.share() > 1;
+    const hasOthers = (): boolean => this.#peers!.limitShare() > 1;
     return counting.count({
       held: () => ({ messages: totals.unsettled, bytes: totals.bytes }),
       // The only instance, with room for all waiting rows, has everything in hand.
@@ -263,7 +263,7 @@ export class Queues {
   }
 
   get #hasOthers(): boolean {
-    return this.#peers !== null && this.#peers.share() > 1;
+    return this.#peers !== null && this.#peers.limitShare() > 1;
   }
 
   get #hasRoom(): boolean {
@@ -328,7 +328,7 @@ function channelsToWork(
 ): Pick<TakeFilter, 'channels' | 'allBut' | 'suspectsOf'> {
   const triesAll = peers.holds(crashIsolationLease);
   if (served === null) {
-    const allBut = peers.share() === 1 ? [] : null;
+    const allBut = peers.limitShare() === 1 ? [] : null;
     return { channels: [], allBut, suspectsOf: triesAll ? 'all' : [] };
   }
   const channels = served.filter((channel) => !isLease(channel) || peers.holds(channel));
@@ -352,7 +352,7 @@ function channelsOfOthers(
 ): (channel: ChannelKey) => boolean {
   const theirs = leases.filter(({ owner }) => owner !== null && owner !== peers.id);
   const leasedElsewhere = new Set(theirs.flatMap(({ name }) => (isLease(name) ? [name] : [])));
-  const own = peers.share() === 1 || peers.holds(janitorLease) ? null : served;
+  const own = peers.limitShare() === 1 || peers.holds(janitorLease) ? null : served;
   return (channel) => leasedElsewhere.has(channel) || own?.includes(channel) === false;
 }
 
