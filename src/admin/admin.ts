@@ -12,7 +12,7 @@ import type {
   ModelProbes,
 } from './model-probes.ts';
 import type { ApplicationLink } from './application.ts';
-import type { ConfigControl } from './config-control.ts';
+import type { ConfigControl } from '../config/config-control.ts';
 import type { Config } from '../config/config.ts';
 import type { ChannelType } from '../channels/registry.ts';
 import type { ConfigProblem } from '../config/problems.ts';
@@ -32,7 +32,7 @@ import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/led
 import type { StorageBackend } from '../domain/remedy.ts';
 import type { ConfigTrials } from './config-trials.ts';
 import type { InstanceState } from './schemas/status.ts';
-import type { InstancesPort } from './instances/instances.ts';
+import type { InstancesPort } from './reports/instances.ts';
 import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {

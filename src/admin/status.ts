@@ -18,10 +18,10 @@ import {
   shownOf,
   windowOf,
 } from './call-status.ts';
-import { mergedCalls, deliveriesOf } from './instances/merging.ts';
-import type { Took } from './instances/report.ts';
-import { channelsOf, instancesOf, wholeOf, type Whole } from './instances/whole.ts';
-import * as merging from './instances/merging.ts';
+import { mergedCalls, deliveriesOf } from './reports/merging.ts';
+import type { Took } from './reports/report.ts';
+import { channelsOf, instancesOf, wholeOf, type Whole } from './reports/whole.ts';
+import * as merging from './reports/merging.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
 import { emptyWindow, type HealthLevel } from '../domain/health.ts';
 import type { BrainMeters, Meters, ModelMeters, Shown } from '../telemetry/meters.ts';

@@ -6,7 +6,7 @@ import type {
   RunningConfigView,
   PlannedChannelView,
 } from '../admin/admin.ts';
-import { reportOf } from '../admin/instances/report.ts';
+import { reportOf } from '../admin/reports/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
@@ -29,7 +29,7 @@ import type { OpenStore } from './storage.ts';
 import type { Takeovers } from '../ledger/ledger.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { RunningConfig } from './running-config.ts';
-import { openOneView, type OneView } from './shared-view/one-view.ts';
+import { openOneView, type OneView } from '../cluster/view.ts';
 import { fileURLToPath } from 'node:url';
 
 export type AdminDeps = {

@@ -55,8 +55,8 @@ import type { McpHealth, McpToolState } from '../domain/tool-use.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import type { SpendLimit } from '../domain/spend.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
-import type { SharedDeps } from './config/database-store.ts';
-import { ConfigsFailed, type SharedConfigs } from '../cluster/shared-configs.ts';
+import type { SharedDeps } from '../cluster/agreed-config.ts';
+import { ConfigsFailed, type SharedConfigs } from '../cluster/backend.ts';
 
 /** How long closing may take after the drain. */
 const closeMs = 5_000;

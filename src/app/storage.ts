@@ -18,7 +18,7 @@ import { createAlone } from '../cluster/alone.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { SharedView } from '../cluster/shared-view.ts';
 import type { StoreProblem, Ledger, LedgerReader, LedgerNews } from '../ledger/ledger.ts';
-import type { KeptRow, SharedConfig, SharedConfigs } from '../cluster/shared-configs.ts';
+import type { KeptRow, SharedConfig, SharedConfigs } from '../cluster/backend.ts';
 import type { StartWriter } from '../ledger/sqlite/write/start-writer.ts';
 
 export type { Examined, Migration, ServerProbe, StartWriter, StoreProblem };

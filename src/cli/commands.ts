@@ -60,9 +60,9 @@ const entries: readonly Entry[] = [
   { name: 'migrate', load: async () => (await import('./ledger/migrate.ts')).migrate },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
-  { name: 'config show', load: async () => (await import('./shared-config/place.ts')).configShow },
+  { name: 'config show', load: async () => (await import('./database-config.ts')).configShow },
   { name: 'config history', load: loadConfigHistory },
-  { name: 'config use', load: async () => (await import('./shared-config/place.ts')).configUse },
+  { name: 'config use', load: async () => (await import('./database-config.ts')).configUse },
   { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },
   { name: 'completion', load: loadCompletion },
   { name: 'version', load: async () => (await import('./version.ts')).version },
@@ -87,7 +87,7 @@ async function loadDelete(): Promise<Command> {
 }
 
 async function loadConfigHistory(): Promise<Command> {
-  return (await import('./shared-config/place.ts')).configHistory;
+  return (await import('./database-config.ts')).configHistory;
 }
 
 async function loadDoctor(): Promise<Command> {

@@ -1,10 +1,10 @@
 /** The admin API of two instances on one database: each instance answers for both. */
 import assert from 'node:assert/strict';
-import { openOneView } from '../../src/app/shared-view/one-view.ts';
+import { openOneView } from '../../src/cluster/view.ts';
 import { createSharedView } from '../../src/ledger/postgres/view/shared-view.ts';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import type { Status } from '../../src/admin/admin.ts';
-import { reportOf } from '../../src/admin/instances/report.ts';
+import { reportOf } from '../../src/admin/reports/report.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { until } from '../contract/ledger/kit.ts';

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import type { Applied } from '../../src/admin/config-control.ts';
+import type { Applied } from '../../src/config/config-control.ts';
 import { House, marked, sharedDocument, webhookAt, type Instance } from './stage-postgres.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { freePort, scratch } from '../support/program.ts';

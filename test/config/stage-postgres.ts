@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import type { Applied } from '../../src/admin/config-control.ts';
+import type { Applied } from '../../src/config/config-control.ts';
 import { inspectConfig, revisionOf, type Inspection } from '../../src/config/inspect.ts';
 import { namedSecrets, resolveSecrets } from '../../src/config/secrets.ts';
 import { Control } from '../../src/app/config/control.ts';

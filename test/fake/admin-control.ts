@@ -1,5 +1,5 @@
 /** The configuration of the admin API's tests: the current revision and the one before it. */
-import type { ConfigControl } from '../../src/admin/config-control.ts';
+import type { ConfigControl } from '../../src/config/config-control.ts';
 import { ids, type Calls } from './admin-ledger.ts';
 
 export const configText = '{"note":"of the operator alone"}';

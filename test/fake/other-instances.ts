@@ -1,6 +1,6 @@
 /** Several worlds of the admin server, as instances on one ledger that see each other. */
-import type { KeptRows, LivingInstance } from '../../src/admin/instances/instances.ts';
-import { reportOf, describeReport, type Report } from '../../src/admin/instances/report.ts';
+import type { KeptRows, LivingInstance } from '../../src/admin/reports/instances.ts';
+import { reportOf, describeReport, type Report } from '../../src/admin/reports/report.ts';
 import { makeWorld, type World } from './admin-world.ts';
 
 export type OtherInstance = World & {

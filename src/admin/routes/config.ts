@@ -7,7 +7,7 @@ import type {
   ConfigControl,
   ConfigRefused,
   HistoryFault,
-} from '../config-control.ts';
+} from '../../config/config-control.ts';
 import {
   configAppliedSchema,
   configHistorySchema,

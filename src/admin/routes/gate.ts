@@ -6,8 +6,8 @@ import {
   type TurnedAway,
 } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
-import { turnedAwayBy } from '../instances/merging.ts';
-import { wholeOf } from '../instances/whole.ts';
+import { turnedAwayBy } from '../reports/merging.ts';
+import { wholeOf } from '../reports/whole.ts';
 import { json, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   pairingSchema,

@@ -9,7 +9,7 @@ import type { ConversationCount, DeliveryRow, MessageRow } from '../../domain/re
 import type * as story from '../../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import type { ConfigProblem } from '../../config/problems.ts';
-import type { ConfigInUse, ConfigKept, ConfigRow } from '../config-control.ts';
+import type { ConfigInUse, ConfigKept, ConfigRow } from '../../config/config-control.ts';
 import type * as approvals from './approvals.ts';
 import type * as configs from './config.ts';
 import type { Dropped, LiveEvent } from '../../domain/live-event.ts';

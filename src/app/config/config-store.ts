@@ -15,7 +15,7 @@ import type {
   ConfigRefused,
   ConfigRow,
   HistoryFault,
-} from '../../admin/config-control.ts';
+} from '../../config/config-control.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { Events } from '../../domain/event.ts';
 import type { AskedBy, ConfigSnapshot, NextConfig } from './prepare.ts';

@@ -16,8 +16,8 @@ import type {
   ConfigRefused,
   ConfigRow,
   HistoryFault,
-} from '../../admin/config-control.ts';
-import { DatabaseConfigStore, type SharedDeps } from './database-store.ts';
+} from '../../config/config-control.ts';
+import { DatabaseConfigStore, type SharedDeps } from '../../cluster/agreed-config.ts';
 import { FileConfigStore } from './file-store.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ConfigStore, ConfigSource, Installer, OpenedConfig } from './config-store.ts';
@@ -28,7 +28,7 @@ import type { ServiceSecrets } from '../../secrets/secrets.ts';
 import type { ServiceDeps } from '../service.ts';
 import { prepareConfig, type ConfigSnapshot, type NextConfig, type Warning } from './prepare.ts';
 import type { PrivateTurns } from './private-warning.ts';
-import { rolledBack, stopping } from './refusals.ts';
+import { rolledBack, stopping } from '../../config/refusals.ts';
 import { changesOf, sentencesOf } from '../../config/changes/changes.ts';
 import { locate } from '../../config/locate.ts';
 import { overriddenChanges } from '../../config/own-addresses.ts';

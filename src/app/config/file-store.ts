@@ -10,13 +10,13 @@ import type {
   ConfigRefused,
   ConfigRow,
   HistoryFault,
-} from '../../admin/config-control.ts';
+} from '../../config/config-control.ts';
 import { inspectConfig, inspectText, revisionOf } from '../../config/inspect.ts';
 import { readDisk, type Disk } from './file-on-disk.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
 import type { ConfigStore, ConfigSource, Installer } from './config-store.ts';
 import { heldBackByFile, type NextConfig } from './prepare.ts';
-import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
+import { fileChanged, inNoFile, notSaved, revisionConflict } from '../../config/refusals.ts';
 import { replaceFile } from './saved-file.ts';
 
 export class FileConfigStore implements ConfigStore {

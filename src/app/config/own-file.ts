@@ -4,13 +4,13 @@
  * outside the configuration's folder, and programs that svc starts.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ConfigRefused } from '../../admin/config-control.ts';
+import type { ConfigRefused } from '../../config/config-control.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config } from '../../config/config.ts';
 import { inspectConfig, inspectText, type Inspection } from '../../config/inspect.ts';
 import { isByFlag, type OwnAddresses } from '../../config/own-addresses.ts';
 import { fieldsOfTheProcess, type AskedBy, type ConfigSnapshot, type NextText } from './prepare.ts';
-import { notInOwnFile, ofEachFile, restartOfAllRequired } from './refusals.ts';
+import { notInOwnFile, ofEachFile, restartOfAllRequired } from '../../config/refusals.ts';
 
 export type OwnPlace = {
   /** The absolute path. Relative paths of a configuration start at its folder. */

@@ -1,5 +1,5 @@
 /** Makes a running configuration from a text, and changes nothing on the way. */
-import type { ConfigRefused } from '../../admin/config-control.ts';
+import type { ConfigRefused } from '../../config/config-control.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config } from '../../config/config.ts';
 import type { ConfigProblem } from '../../config/problems.ts';
@@ -25,7 +25,7 @@ import {
   secretMissing,
   stopping,
   wouldLockOut,
-} from './refusals.ts';
+} from '../../config/refusals.ts';
 
 /** What a running configuration was made from. */
 export type ConfigSnapshot = {

@@ -1,6 +1,6 @@
 /** Replaces the shared configuration while no svc runs on its database, and writes an audit row. */
 import { revisionOf } from '../../config/inspect.ts';
-import { ConfigsFailed, type SharedConfigs } from '../../cluster/shared-configs.ts';
+import { ConfigsFailed, type SharedConfigs } from '../../cluster/backend.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { noter } from './audited.ts';
 

@@ -6,7 +6,7 @@
  * tries again for a few seconds. Then it is behind: it ends, and its next start says why.
  */
 import type { WarningStatus } from '../../admin/admin.ts';
-import type { ConfigRefused } from '../../admin/config-control.ts';
+import type { ConfigRefused } from '../../config/config-control.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type {
   ConfigsSeen,
@@ -14,11 +14,11 @@ import type {
   OpenProposal,
   SharedConfigs,
   VoteRefusal,
-} from '../../cluster/shared-configs.ts';
+} from '../../cluster/backend.ts';
 import type { Installer, OpenedConfig } from './config-store.ts';
 import { withStorageOf, type OwnFile } from './own-file.ts';
 import type { NextConfig } from './prepare.ts';
-import { describeInstance, voteOf } from './refusals.ts';
+import { describeInstance, voteOf } from '../../config/refusals.ts';
 import type { Peers } from '../../cluster/peers.ts';
 
 export type ConfigWatcherDeps = {

@@ -1,8 +1,8 @@
 /** Checks the shared configuration for a start on this machine. */
 import { problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import type { SharedConfig } from '../../cluster/shared-configs.ts';
-import { isOfProgram } from './refusals.ts';
+import type { SharedConfig } from '../../cluster/backend.ts';
+import { isOfProgram } from '../../config/refusals.ts';
 import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
 
 /**

@@ -24,7 +24,7 @@ import { sentenceOf } from '../../pipeline/sentences.ts';
 import type { Log } from '../../lib/log.ts';
 import { Mask } from '../../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
-import { sentenceByHand } from './refusals.ts';
+import { sentenceByHand } from '../../config/refusals.ts';
 import { DryRun, type ModelAnswer, type DryRunResult } from '../dry-run.ts';
 import type { SecretLookup } from '../../secrets/secrets.ts';
 import type { SpendBook } from '../../ledger/ledger.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../../src/ledger/postgres/configs/shared-configs.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import type { Peers } from '../../../src/cluster/peers.ts';
-import type { SharedConfigs } from '../../../src/cluster/shared-configs.ts';
+import type { SharedConfigs } from '../../../src/cluster/backend.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 
 export type Member = {

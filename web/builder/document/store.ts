@@ -5,7 +5,7 @@
  */
 import { temporal } from 'zundo';
 import { create, useStore } from 'zustand';
-import type { ConfigInUse } from '../../../src/admin/config-control.ts';
+import type { ConfigInUse } from '../../../src/config/config-control.ts';
 import {
   ProblemList,
   byPlace,

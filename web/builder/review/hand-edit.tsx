@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import type { ConfigOnDisk } from '../../../src/admin/config-control.ts';
+import type { ConfigOnDisk } from '../../../src/config/config-control.ts';
 import { changesOf } from '../../../src/config/changes/changes.ts';
 import { locate } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import type { ConfigKept, ConfigRow } from '../../../src/admin/config-control.ts';
+import type { ConfigKept, ConfigRow } from '../../../src/config/config-control.ts';
 import { locate } from '../../../src/config/locate.ts';
 import { Ago } from '../../kit/ago.tsx';
 import { Button } from '../../kit/button.tsx';

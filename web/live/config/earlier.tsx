@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Applied, ConfigInUse, ConfigKept } from '../../../src/admin/config-control.ts';
+import type { Applied, ConfigInUse, ConfigKept } from '../../../src/config/config-control.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';

@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '../../../src/config/problems.ts';
-import type { ConfigRefused } from '../../../src/admin/config-control.ts';
+import type { ConfigRefused } from '../../../src/config/config-control.ts';
 import type { Refused } from '../../kit/api.ts';
 import { Notice } from '../../kit/notice.tsx';
 import { sentence } from '../../kit/words.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { ConfigInUse, ConfigRow } from '../../../src/admin/config-control.ts';
+import type { ConfigInUse, ConfigRow } from '../../../src/config/config-control.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import type { ConfigInUse } from '../../../src/admin/config-control.ts';
+import type { ConfigInUse } from '../../../src/config/config-control.ts';
 import type { TryResult } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';

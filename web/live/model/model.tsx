@@ -1,7 +1,7 @@
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { useState } from 'react';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { ConfigInUse } from '../../../src/admin/config-control.ts';
+import type { ConfigInUse } from '../../../src/config/config-control.ts';
 import type { ModelProbe } from '../../../src/admin/model-probes.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Applied, ConfigInUse } from '../../../src/admin/config-control.ts';
+import type { Applied, ConfigInUse } from '../../../src/config/config-control.ts';
 import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ProposalEnd } from '../../../cluster/shared-configs.ts';
+import type { ProposalEnd } from '../../../cluster/backend.ts';
 import { readEnd, readRefusal } from './shared-configs.ts';
 
 const instance = { id: 7, host: 'web-1', version: '2.0.0' };

@@ -9,7 +9,7 @@ import {
   ConfigsFailed,
   type ClosedWhy,
   type SharedConfigs,
-} from '../../../cluster/shared-configs.ts';
+} from '../../../cluster/backend.ts';
 import { readConfigAt } from './shared-configs.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 

@@ -19,7 +19,7 @@ import {
   type ProposalEnd,
   type NamedInstance,
   type OpenProposal,
-} from '../../../cluster/shared-configs.ts';
+} from '../../../cluster/backend.ts';
 import { wireValue, type Ask } from '../read/lists.ts';
 import { fromText } from '../server/text.ts';
 import { OneAtATime } from '../../../lib/one-at-a-time.ts';

@@ -4,7 +4,7 @@
  * this machine serves the start, and a signal proposes its text.
  */
 import { hostname } from 'node:os';
-import type { WarningStatus } from '../../admin/admin.ts';
+import type { WarningStatus } from '../admin/admin.ts';
 import type {
   Applied,
   ConfigAsked,
@@ -13,20 +13,20 @@ import type {
   ConfigRefused,
   ConfigRow,
   HistoryFault,
-} from '../../admin/config-control.ts';
-import { problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
-import type { Inspection } from '../../config/inspect.ts';
-import type { SteadyTime } from '../../lib/clock.ts';
-import type { Peers } from '../../cluster/peers.ts';
+} from '../config/config-control.ts';
+import { problemWithoutPlace, type ConfigProblem } from '../config/problems.ts';
+import type { Inspection } from '../config/inspect.ts';
+import type { SteadyTime } from '../lib/clock.ts';
+import type { Peers } from './peers.ts';
 import {
   ConfigsFailed,
   type SharedConfigs,
   type ProposalEnd,
-} from '../../cluster/shared-configs.ts';
-import { ConfigWatcher, WatchTimer } from './shared-config-watcher.ts';
-import type { ConfigStore, Installer, OpenedConfig } from './config-store.ts';
-import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
-import type { AskedBy, NextConfig } from './prepare.ts';
+} from './backend.ts';
+import { ConfigWatcher, WatchTimer } from '../app/config/shared-config-watcher.ts';
+import type { ConfigStore, Installer, OpenedConfig } from '../app/config/config-store.ts';
+import { OwnFile, withStorageOf, type OwnPlace } from '../app/config/own-file.ts';
+import type { AskedBy, NextConfig } from '../app/config/prepare.ts';
 import {
   inDatabase,
   notSaved,
@@ -36,7 +36,7 @@ import {
   describeInstance,
   stopping,
   withName,
-} from './refusals.ts';
+} from '../config/refusals.ts';
 
 export type SharedDeps = OwnPlace & {
   readonly configs: SharedConfigs;

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { FakePeers } from '../../../test/fake/peers.ts';
-import { FakeView } from '../../../test/fake/shared-view.ts';
-import { handClock } from '../../../test/support/hand-clock.ts';
-import { until } from '../../../test/support/waiting.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
-import { LiveEvents } from '../../telemetry/live-events.ts';
-import { LiveEventExchange, liveEventsMax } from './one-view.ts';
+import { FakePeers } from '../../test/fake/peers.ts';
+import { FakeView } from '../../test/fake/shared-view.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
+import { until } from '../../test/support/waiting.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import { LiveEvents } from '../telemetry/live-events.ts';
+import { LiveEventExchange, liveEventsMax } from './view.ts';
 
 const times = { batchMs: 2, leaseMs: 600, graceMs: 400 };
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { FakePeers } from '../../../test/fake/peers.ts';
-import { FakeView } from '../../../test/fake/shared-view.ts';
-import { handClock } from '../../../test/support/hand-clock.ts';
-import { until } from '../../../test/support/waiting.ts';
-import { createAlone } from '../../cluster/alone.ts';
-import { ReportExchange, type ReportTimes } from './one-view.ts';
+import { FakePeers } from '../../test/fake/peers.ts';
+import { FakeView } from '../../test/fake/shared-view.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
+import { until } from '../../test/support/waiting.ts';
+import { createAlone } from './alone.ts';
+import { ReportExchange, type ReportTimes } from './view.ts';
 
 /** Two instances. The first has an exchange, whose published reports the test sees. */
 function start(times: Partial<ReportTimes> = {}) {

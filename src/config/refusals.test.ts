@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { problemWithoutPlace } from '../../config/problems.ts';
+import { problemWithoutPlace } from './problems.ts';
 import { invalid, secretMissing } from './refusals.ts';
 
 test('a refusal names ten problems in its sentence, and counts the others', () => {

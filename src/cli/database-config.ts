@@ -8,17 +8,17 @@ import {
   readSharedHistory,
   type AtServer,
   type StoreProblem,
-} from '../../app/storage.ts';
-import type { Inspection } from '../../config/inspect.ts';
-import { exitCode, type Io, type Command } from '../cli.ts';
-import { readConfig } from '../frame/boot.ts';
-import { useConfigFile, type ConfigFile } from '../frame/config-file.ts';
-import { findStorage } from '../frame/find-storage.ts';
-import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainLine } from '../../lib/plain-text.ts';
-import { replaceShared } from '../../app/config/replace.ts';
-import { openOwnLedger } from '../ledger/access.ts';
-import { left, localTime, right, table } from '../ledger/table.ts';
+} from '../app/storage.ts';
+import type { Inspection } from '../config/inspect.ts';
+import { exitCode, type Io, type Command } from './cli.ts';
+import { readConfig } from './frame/boot.ts';
+import { useConfigFile, type ConfigFile } from './frame/config-file.ts';
+import { findStorage } from './frame/find-storage.ts';
+import { parseFlags, wrongUsage } from './frame/flags.ts';
+import { plainLine } from '../lib/plain-text.ts';
+import { replaceShared } from '../app/config/replace.ts';
+import { openOwnLedger } from './ledger/access.ts';
+import { left, localTime, right, table } from './ledger/table.ts';
 
 export type SharedPlace = {
   readonly at: AtServer;

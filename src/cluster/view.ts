@@ -3,16 +3,16 @@
  * them.
  */
 import { hostname } from 'node:os';
-import type { InstancesPort, Place, LastReports } from '../../admin/instances/instances.ts';
-import { describeReport, type Report } from '../../admin/instances/report.ts';
-import type { EventHub } from '../../telemetry/events.ts';
-import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
-import { janitorLease, type Peers } from '../../cluster/peers.ts';
-import type { SharedView, LiveEventBatch, SharedSnapshot } from '../../cluster/shared-view.ts';
-import { liveEventSchema } from '../../admin/schemas/live-event.ts';
-import { Misshapen, read } from '../../admin/schemas/schema.ts';
-import type { LiveEvent } from '../../domain/live-event.ts';
-import type { SharedLiveEvents } from '../../telemetry/live-events.ts';
+import type { InstancesPort, Place, LastReports } from '../admin/reports/instances.ts';
+import { describeReport, type Report } from '../admin/reports/report.ts';
+import type { EventHub } from '../telemetry/events.ts';
+import { later, type Clock, type SteadyTime } from '../lib/clock.ts';
+import { janitorLease, type Peers } from './peers.ts';
+import type { SharedView, LiveEventBatch, SharedSnapshot } from './shared-view.ts';
+import { liveEventSchema } from '../admin/schemas/live-event.ts';
+import { Misshapen, read } from '../admin/schemas/schema.ts';
+import type { LiveEvent } from '../domain/live-event.ts';
+import type { SharedLiveEvents } from '../telemetry/live-events.ts';
 
 export type OneViewDeps = Clock & {
   readonly peers: Peers;

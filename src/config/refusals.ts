@@ -1,8 +1,8 @@
 /** Every refusal of a configuration, each with its remedy. */
-import type { ConfigRefused } from '../../admin/config-control.ts';
-import type { ConfigProblem } from '../../config/problems.ts';
-import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../../cluster/shared-configs.ts';
-import type { Disk } from './file-on-disk.ts';
+import type { ConfigRefused } from './config-control.ts';
+import type { ConfigProblem } from './problems.ts';
+import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../cluster/backend.ts';
+import type { Disk } from '../app/config/file-on-disk.ts';
 
 /** A detail goes into the log and onto the status page, so it has at most this many sentences. */
 const sentencesMax = 10;

@@ -1,5 +1,5 @@
 /** The port to the configuration: the text in use, a new text, earlier texts. */
-import type { ConfigProblem } from '../config/problems.ts';
+import type { ConfigProblem } from './problems.ts';
 
 /** May be called at any time. Changes run one after the other. */
 export interface ConfigControl {
