@@ -1,8 +1,8 @@
 /**
  * The ports of the admin room, which shows pages and answers about the service to its operator. The
  * room is off the message path. Of the rooms with a contract (channels, brains, …) it imports only
- * the ledger's. service.ts and run.ts fill these ports. A port may be called at any time, is quick,
- * and returns no secret. Texts and people's ids come only from the reader.
+ * those of the ledger and the cluster. service.ts and run.ts fill these ports. A port may be called
+ * at any time, is quick, and returns no secret. Texts and people's ids come only from the reader.
  */
 import type {
   AnsweringStatus,
@@ -29,10 +29,10 @@ import type { DecideResult } from '../pipeline/approvals/decide.ts';
 import type { TakeoverResult, OperatorReply } from '../pipeline/takeover/takeover.ts';
 import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/ledger.ts';
+import type { StatusView } from '../cluster/cluster.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
 import type { ConfigTrials } from './config-trials.ts';
 import type { InstanceState } from './schemas/status.ts';
-import type { InstancesPort } from './reports/instances.ts';
 import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {
@@ -56,8 +56,10 @@ export type AdminPorts = {
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   /** The states of the MCP servers of this instance's agents. */
   mcp(): readonly McpHealth[];
-  /** The instances on the ledger; null: the storage allows only this one. */
-  readonly instances: InstancesPort | null;
+  /** The reports that the status is made of. */
+  readonly view: StatusView;
+  /** Where this process is, for its report. */
+  place(): Place;
   readonly reader: LedgerReader;
   readonly takeovers: TakeoverPort;
   readonly approvals: ApprovalPort;
@@ -74,6 +76,13 @@ export type AdminPorts = {
   /** null: no application runs around svc. */
   readonly application: ApplicationLink | null;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
+};
+
+export type Place = {
+  /** The machine's name. */
+  readonly host: string;
+  /** The `host:port` of the admin server; null: there is none. */
+  readonly admin: string | null;
 };
 
 /** The port for takeovers: conversations that an operator answers. */
@@ -126,7 +135,7 @@ export type ChannelView = {
 
 /**
  * The answer of `/api/v1/status`. Times are milliseconds since 1970, durations milliseconds. If
- * several instances share a ledger, it merges all of them by the rules in instances/whole.ts. Only
+ * several instances share a ledger, it merges all of them by the rules in reports/merging.ts. Only
  * `version`, `revision`, `plan`, `startedAt`, `uptimeMs`, `access`, `application` and `brains` are
  * of the instance that answers.
  */

@@ -18,9 +18,8 @@ import {
   shownOf,
   windowOf,
 } from './call-status.ts';
-import { mergedCalls, deliveriesOf } from './reports/merging.ts';
-import type { Took } from './reports/report.ts';
-import { channelsOf, instancesOf, wholeOf, type Whole } from './reports/whole.ts';
+import { channelsOf, deliveriesOf, instancesOf, mergedCalls } from './reports/merging.ts';
+import { wholeOf, type Took, type Whole } from './reports/report.ts';
 import * as merging from './reports/merging.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
 import { emptyWindow, type HealthLevel } from '../domain/health.ts';

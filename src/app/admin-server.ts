@@ -6,7 +6,8 @@ import type {
   RunningConfigView,
   PlannedChannelView,
 } from '../admin/admin.ts';
-import { reportOf } from '../admin/reports/report.ts';
+import { describeReport, reportOf } from '../admin/reports/report.ts';
+import { readLiveEvent } from '../admin/schemas/live-event.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
@@ -27,9 +28,9 @@ import type { Around, WindowPlace, Ending, Setup } from './run-contract.ts';
 import type { ServiceDeps } from './service.ts';
 import type { OpenStore } from './storage.ts';
 import type { Takeovers } from '../ledger/ledger.ts';
-import type { Peers } from '../cluster/peers.ts';
+import type { Coordination } from '../cluster/cluster.ts';
 import type { RunningConfig } from './running-config.ts';
-import { openOneView, type OneView } from '../cluster/view.ts';
+import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export type AdminDeps = {
@@ -54,7 +55,7 @@ export type AdminPlaced = {
 /**
  * Starts the admin server. If its default address is taken, svc runs without it. With an
  * application around svc, the window then gets another port. If an address of the file is taken,
- * the start fails. With the server off, this instance still sends its reports to the others.
+ * the start fails. With the server off, this process still sends its reports to the others.
  * @param lifetime closes the server
  * @returns null: the server is off
  */
@@ -138,10 +139,16 @@ class Opener {
     this.#setup = setup;
     this.#lifetime = lifetime;
     this.#options = options;
-    const ports = portsOf(setup, options);
-    const view = viewOf(ports, options, admin);
-    if (view !== null) lifetime.defer('the view of all instances', () => view[Symbol.dispose]());
-    this.#ports = { ...ports, instances: view };
+    const ports = portsOf(setup, options, admin);
+    const { events, store } = options;
+    const view = store.cluster.openView({
+      report: () => describeReport(reportOf(ports)),
+      liveEvents: events.frames,
+      liveEventOf: readLiveEvent,
+      events,
+    });
+    lifetime.defer('the view of all instances', () => view[Symbol.dispose]());
+    this.#ports = { ...ports, view };
   }
 
   /** @param application whose window uses this address; null: no window does */
@@ -178,39 +185,34 @@ class Opener {
   }
 }
 
-type OwnPorts = Omit<AdminPorts, 'application' | 'instances'>;
-
-/** @returns null: the storage allows a single instance */
-function viewOf(ports: OwnPorts, options: AdminDeps, admin: () => string | null): OneView | null {
-  const { deps, events } = options;
-  const { peers, view } = options.store;
-  if (view === null) return null;
-  const { now, steady } = deps;
-  const report: Parameters<typeof openOneView>[0]['report'] = (place) => reportOf(ports, place);
-  return openOneView({ peers, view, events, now, steady, admin, report });
-}
-
-/** One instance holds a messenger's connection, by a lease. The others wait for the lease. */
-function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedChannelView[] {
+/** One process holds a messenger's connection, by a lease. The others wait for the lease. */
+function channelsIn(
+  runningConfig: RunningConfig | null,
+  cluster: Coordination,
+): PlannedChannelView[] {
   if (runningConfig === null) return [];
   const keys = new Map([...runningConfig.activeRoutes].map(([key, { channel }]) => [channel, key]));
   return runningConfig.channels.map(({ type, channel }) => {
     const key = keys.get(channel) ?? null;
-    const isHeld = key === null || channel.sameAs === undefined || peers.holds(key);
+    const isHeld = key === null || channel.sameAs === undefined || cluster.holds(key);
     return { type, key, isHeld, ...channel.health() };
   });
 }
 
-function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
+function portsOf(
+  setup: Setup,
+  options: AdminDeps,
+  admin: () => string | null,
+): Omit<AdminPorts, 'application' | 'view'> {
   const { version, file, addresses, env, lookup, log, storage } = setup;
   const { deps, events, runtime, control } = options;
-  const { ledger, reader, peers } = options.store;
+  const { ledger, reader, cluster } = options.store;
   const view = (): RunningConfigView => ({
     revision: control.used.revision,
     usedAt: control.inUse().usedAt,
     config: control.used.config,
     warnings: options.warnings(),
-    channels: channelsIn(runtime.runningConfig, peers),
+    channels: channelsIn(runtime.runningConfig, cluster),
   });
   return {
     version,
@@ -226,6 +228,7 @@ function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
     connections: () => deps.listeners.connections,
     modelLoads: () => deps.bounds.loads,
     mcp: () => deps.mcp.standings(),
+    place: () => ({ host: hostname(), admin: admin() }),
     reader,
     takeovers: takeoverOf(ledger.takeovers, runtime),
     approvals: runtime,

@@ -21,7 +21,7 @@ import {
   type DecidingDeps,
 } from '../pipeline/approvals/decide.ts';
 import type { Deps } from '../pipeline/deps.ts';
-import { janitorLease, type Peers } from '../cluster/peers.ts';
+import { janitorLease, type Coordination } from '../cluster/cluster.ts';
 import type { RunningConfig, RoutedChannel } from './running-config.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Pairings, Unwelcomed } from '../pipeline/pairing/pairing.ts';
@@ -36,7 +36,7 @@ const askAgainMs = 300_000;
 const rememberedMax = 10_000;
 
 export type ApprovalKeepingDeps = Pick<Deps, 'ledger' | 'events' | 'now'> & {
-  readonly peers: Pick<Peers, 'holds'>;
+  readonly cluster: Pick<Coordination, 'holds'>;
   readonly runtime: {
     readonly runningConfig: Pick<RunningConfig, 'brains' | 'channels'> | null;
     readonly approvals: ApprovalWork;
@@ -93,11 +93,11 @@ class ApprovalUpkeep {
   /** @returns in how many milliseconds the next approval is due */
   async #pass(): Promise<number> {
     const deps = this.#deps;
-    const { peers } = this.#options;
+    const { cluster } = this.#options;
     const { approvals } = deps.ledger;
     const now = deps.now();
     const waiting = await approvals.waiting();
-    const isJanitor = peers.holds(janitorLease);
+    const isJanitor = cluster.holds(janitorLease);
     const expired = isJanitor ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
     for (const approval of expired) await expire(deps, approval);
     if (isJanitor) {

@@ -49,14 +49,12 @@ import {
   type WelcomingDeps,
 } from './approval-upkeep.ts';
 import type { CallBounds } from '../brains/models/build-model.ts';
-import type { Peers } from '../cluster/peers.ts';
+import type { Cluster, Coordination } from '../cluster/cluster.ts';
 import type { WarningStatus, Health } from '../admin/admin.ts';
 import type { McpHealth, McpToolState } from '../domain/tool-use.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import type { SpendLimit } from '../domain/spend.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
-import type { SharedDeps } from '../cluster/agreed-config.ts';
-import { ConfigsFailed, type SharedConfigs } from '../cluster/backend.ts';
 
 /** How long closing may take after the drain. */
 const closeMs = 5_000;
@@ -136,9 +134,9 @@ class Run {
     const ids = createIdSource(deps.now, (bytes) => void crypto.getRandomValues(bytes));
     const store = await this.#openStore(deps, ids);
     if ('kind' in store) return endingBy(store);
-    const shared = await this.#lifetime.within(() => beginShared(store.configs, this.#setup));
-    if (shared !== null && shared.kind !== 'shared') return shared;
-    return this.#serve(deps, ids, { ...store, shared }, { texts: skills.texts, warnings });
+    const unbegun = await this.#lifetime.within(() => beginConfig(store.cluster, this.#setup));
+    if (unbegun !== null) return unbegun;
+    return this.#serve(deps, ids, store, { texts: skills.texts, warnings });
   }
 
   #openStore(deps: ServiceDeps, ids: IdSource): Promise<OpenStore | StoreProblem> {
@@ -167,17 +165,17 @@ class Run {
   async #serve(
     deps: ServiceDeps,
     ids: IdSource,
-    store: OpenStore & { readonly shared: SharedStart | null },
+    store: OpenStore,
     skills: {
       readonly texts: ReadonlyMap<string, string>;
       readonly warnings: ConfigSnapshot['warnings'];
     },
   ): Promise<Ending | null> {
     const { text, config, secrets, onReload, file, addresses, env, lookup, log } = this.#setup;
-    const { ledger, reader, peers } = store;
+    const { ledger, reader, cluster } = store;
     const { now, steady, random } = deps;
     const flow = { ledger, events: this.#events, ids, now, steady, random };
-    const runtime = new Runtime(flow, { peers });
+    const runtime = new Runtime(flow, { cluster });
     this.#runtime = runtime;
     this.#lifetime.defer('the host', () => this.#drain(runtime, bootDrainMs));
     const runningConfig = createRunningConfig(text, config, secrets, deps, skills.texts);
@@ -185,23 +183,28 @@ class Run {
     if (unopened !== null) return refusalOf(unopened, config);
     const figureDeps = { counts: this.#events.figures, ledger, now, over: this.#state.over };
     this.#lifetime.defer('the figures', keepFigures(figureDeps));
-    this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, peers, runtime }));
+    this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, cluster, runtime }));
     const watch = new ModelWatch(deps, this.#state.over);
-    const bounds = new SharedBounds(deps.bounds, peers);
+    const bounds = new SharedBounds(deps.bounds, cluster);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());
     const onUsed = (used: RunningConfig): void => {
       bounds.use(used.models.map((one) => one.config));
       watch.use(used.models);
     };
     onUsed(runningConfig);
-    const source = onReload && { file, addresses, env, onReload };
+    const place = { file, addresses, env };
     const first = firstSnapshotOf(this.#setup, skills.warnings);
     const isAround = (this.#setup.application ?? null) !== null;
     const tokenWanted = isTokenWanted(config.observability, isAround);
-    const end = (ending: Ending): void => this.#state.end(ending);
-    const shared = sharedDepsOf(store.shared, this.#setup, { peers, steady }, end);
-    const controlOptions = { source, shared, stop: this.#state.over, onUsed, tokenWanted };
-    const control = new Control({ ...controlOptions, runtime, deps, reader, lookup, log }, first);
+    const onBehind = (why: string): void => {
+      const message = `The configuration in use in the database cannot be taken here: ${why}`;
+      this.#state.end({ kind: 'failed', code: 'config_behind', message });
+    };
+    const controlOptions = { cluster, place, onReload, onBehind, onUsed, tokenWanted };
+    const control = new Control(
+      { ...controlOptions, stop: this.#state.over, runtime, deps, reader, lookup, log },
+      first,
+    );
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       deps,
@@ -318,17 +321,17 @@ function keepOwnMessages(deps: ApprovalKeepingDeps & WelcomingDeps): () => void 
   return () => ends.forEach((end) => end());
 }
 
-/** The bounds of calls to models. Each instance on the ledger gets its share of them. */
+/** The bounds of calls to models. This process gets its share of them. */
 export class SharedBounds implements Disposable {
   readonly #bounds: CallBounds;
-  readonly #peers: Peers;
+  readonly #cluster: Coordination;
   readonly #unsubscribe: () => void;
   #models: readonly ModelConfig[] = [];
 
-  constructor(bounds: CallBounds, peers: Peers) {
+  constructor(bounds: CallBounds, cluster: Coordination) {
     this.#bounds = bounds;
-    this.#peers = peers;
-    this.#unsubscribe = peers.onChange(() => this.#hold());
+    this.#cluster = cluster;
+    this.#unsubscribe = cluster.onChange(() => this.#hold());
   }
 
   /** @param models of the running configuration from now on */
@@ -338,7 +341,7 @@ export class SharedBounds implements Disposable {
   }
 
   #hold(): void {
-    this.#bounds.hold(this.#models, this.#peers.limitShare());
+    this.#bounds.hold(this.#models, this.#cluster.limitShare());
   }
 
   [Symbol.dispose](): void {
@@ -445,54 +448,22 @@ function describeWhere({ window, ...others }: Listening): Readonly<Record<string
   return window === null ? others : { ...others, window: window.origin };
 }
 
-// How a run begins with a configuration that several instances share.
-
-/** `n`: the number of the shared configuration that this run starts with. */
-type SharedStart = {
-  readonly kind: 'shared';
-  readonly configs: SharedConfigs;
-  readonly n: number;
-};
-
-/**
- * Makes this run's text the shared configuration, if there is none yet.
- * @param configs null: each process has its own file
- * @returns an ending if another configuration is in use by now
- */
-export async function beginShared(
-  configs: SharedConfigs | null,
-  { text }: Pick<Setup, 'text'>,
-): Promise<SharedStart | Ending | null> {
-  if (configs === null) return null;
-  const revision = revisionOf(text);
-  try {
-    const current = await configs.begin({ revision, text, by: 'start' });
-    if (current.revision === revision) return { kind: 'shared', configs, n: current.n };
-    const message =
-      'Another configuration has come into use in the database: start svc again to take that one.';
-    return { kind: 'failed', code: configMoved, message };
-  } catch (error) {
-    if (!(error instanceof ConfigsFailed)) throw error;
-    return { kind: 'failed', code: 'storage_unreachable', message: error.message };
-  }
-}
-
 /** The code of an ending after which a new start takes the configuration in use. */
 export const configMoved = 'config_moved';
 
-/** @param end ends the run */
-function sharedDepsOf(
-  start: SharedStart | null,
-  { file, env, addresses, version }: Pick<Setup, 'file' | 'env' | 'addresses' | 'version'>,
-  rest: Pick<SharedDeps, 'peers' | 'steady'>,
-  end: (ending: Ending) => void,
-): SharedDeps | null {
-  if (start === null) return null;
-  const onBehind = (why: string): void => {
-    const message = `The configuration in use in the database cannot be taken here: ${why}`;
-    end({ kind: 'failed', code: 'config_behind', message });
-  };
-  return { ...start, ...rest, file, env, addresses, version, onBehind };
+/** @returns an ending if another configuration is in use by now; null: it has begun */
+export async function beginConfig(
+  cluster: Pick<Cluster, 'beginConfig'>,
+  { text }: Pick<Setup, 'text'>,
+): Promise<Ending | null> {
+  const begun = await cluster.beginConfig(text);
+  if (begun.kind === 'begun') return null;
+  if (begun.kind === 'failed') {
+    return { kind: 'failed', code: 'storage_unreachable', message: begun.message };
+  }
+  const message =
+    'Another configuration has come into use in the database: start svc again to take that one.';
+  return { kind: 'failed', code: configMoved, message };
 }
 
 /** The ending of a start that cannot open its storage. */

@@ -21,7 +21,7 @@ import { Linked, LinkedSet } from '../lib/queue.ts';
 import type { Stopper } from '../lib/stop.ts';
 import { supervise } from '../lib/supervise.ts';
 import type { Model } from '../brains/models/model.ts';
-import type { Peers } from '../cluster/peers.ts';
+import type { Coordination } from '../cluster/cluster.ts';
 import { keepPublicSince } from '../pipeline/public-since.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
@@ -82,7 +82,7 @@ type ActiveRunningConfig = {
   readonly acceptOn: (channel: ChannelKey) => Receive;
   readonly events: Events;
   /** The other instances on the ledger. */
-  readonly peers: Peers;
+  readonly cluster: Coordination;
   /**
    * All running configurations that may still have a connection: the one in use and the retired
    * ones.
@@ -117,7 +117,12 @@ class Connection {
    * account.
    * @param before must have ended before this connection runs
    */
-  start(receive: Receive, events: Events, peers: Peers, before: Promise<unknown> | null): void {
+  start(
+    receive: Receive,
+    events: Events,
+    cluster: Coordination,
+    before: Promise<unknown> | null,
+  ): void {
     this.#events = events;
     const { signal } = this.#ending;
     const type = channelTypeOf(this.key);
@@ -130,7 +135,7 @@ class Connection {
       supervise(() => this.channel.run(receive, stop), stop, onEnded);
     const isExclusive = this.channel.sameAs !== undefined;
     const run = (): Promise<void> =>
-      isExclusive ? peers.withLease(this.key, runUntil, signal) : runUntil(signal);
+      isExclusive ? cluster.withLease(this.key, runUntil, signal) : runUntil(signal);
     this.#run = before === null ? run() : before.then(run);
   }
 
@@ -288,7 +293,7 @@ export class RunningConfig {
   }
 
   /** Receives messages on every channel until it is retired. */
-  run({ acceptOn, events, peers, before }: ActiveRunningConfig): void {
+  run({ acceptOn, events, cluster, before }: ActiveRunningConfig): void {
     this.#deps?.run();
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
@@ -296,7 +301,7 @@ export class RunningConfig {
           (runningConfig) => runningConfig.#stopSameAccount(connection) ?? [],
         );
         const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
-        connection.start(acceptOn(key), events, peers, allStopped);
+        connection.start(acceptOn(key), events, cluster, allStopped);
       } else {
         connection.owner = this;
       }

@@ -29,7 +29,7 @@ import {
   type RunningConfig,
 } from './running-config.ts';
 import { createAlone } from '../cluster/alone.ts';
-import type { Peers } from '../cluster/peers.ts';
+import type { Coordination } from '../cluster/cluster.ts';
 import type { Claim, InClaim, OutClaim, CursorMove } from '../ledger/ledger.ts';
 import type { AccessConfig } from '../config/config.ts';
 import type { Inbound } from '../domain/message.ts';
@@ -43,13 +43,13 @@ export type RuntimeOptions = {
   /** Random bytes for pairing codes. */
   readonly fillRandom: FillRandom;
   /** The other instances on the ledger. */
-  readonly peers: Peers;
+  readonly cluster: Coordination;
 };
 
 const defaults = (): RuntimeOptions => ({
   retireGraceMs: 30_000,
   fillRandom: (bytes) => void crypto.getRandomValues(bytes),
-  peers: createAlone(),
+  cluster: createAlone(),
 });
 
 /** Rows that a drain did not finish, and the ids of the first of them. */
@@ -177,8 +177,8 @@ export class Runtime {
     this.#matchWorkerPools(runningConfig);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
     const { events } = this.#deps;
-    const { peers } = this.#options;
-    runningConfig.run({ acceptOn: this.#intake.acceptOn, events, peers, before: others });
+    const { cluster } = this.#options;
+    runningConfig.run({ acceptOn: this.#intake.acceptOn, events, cluster, before: others });
     for (const [key, route] of runningConfig.activeRoutes) offerCommands(this.#deps, key, route);
     events.configUsed({
       revision: runningConfig.revision,
@@ -208,7 +208,7 @@ export class Runtime {
     this.#draining.abort();
     ledger.closeIntake();
     // Another instance takes over the messengers while this one finishes its work.
-    if (this.#options.peers.limitShare() > 1) void this.#runningConfig?.releaseLeases();
+    if (this.#options.cluster.limitShare() > 1) void this.#runningConfig?.releaseLeases();
     if (!ledger.durability.drainsBacklog)
       for (const pair of this.#workerPools.values()) pair.in.stop();
     await this.#untilIdle(withinMs, abandon);
@@ -322,13 +322,16 @@ export class Runtime {
 const pairingsTopic = 'pairings_changed';
 
 type Options = Pick<Deps, 'ledger' | 'now'>;
-type Shared = { readonly fillRandom: FillRandom; readonly peers: Peers };
+type Shared = { readonly fillRandom: FillRandom; readonly cluster: Coordination };
 
-export function sharedPairings({ ledger, now }: Options, { fillRandom, peers }: Shared): Pairings {
+export function sharedPairings(
+  { ledger, now }: Options,
+  { fillRandom, cluster }: Shared,
+): Pairings {
   const pairings = new Pairings(ledger, now, fillRandom, (type) =>
-    peers.broadcast(pairingsTopic, type),
+    cluster.broadcast(pairingsTopic, type),
   );
-  peers.onBroadcast(pairingsTopic, (type) => pairings.doubt(type));
+  cluster.onBroadcast(pairingsTopic, (type) => pairings.doubt(type));
   return pairings;
 }
 

@@ -15,10 +15,8 @@ import type { Migration } from '../ledger/migrate/migrate.ts';
 import type { ConfigWanted } from '../ledger/postgres/configs/shared-configs.ts';
 import type { ServerProbe } from '../ledger/postgres/server/inspection.ts';
 import { createAlone } from '../cluster/alone.ts';
-import type { Peers } from '../cluster/peers.ts';
-import type { SharedView } from '../cluster/shared-view.ts';
+import type { Cluster, ConfigInDatabase } from '../cluster/cluster.ts';
 import type { StoreProblem, Ledger, LedgerReader, LedgerNews } from '../ledger/ledger.ts';
-import type { KeptRow, SharedConfig, SharedConfigs } from '../cluster/backend.ts';
 import type { StartWriter } from '../ledger/sqlite/write/start-writer.ts';
 
 export type { Examined, Migration, ServerProbe, StartWriter, StoreProblem };
@@ -51,7 +49,7 @@ export type LedgerChoice = Clock & {
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
   /**
-   * Receives readings of the clock that all instances on that storage use; left out: nobody does.
+   * Receives readings of the clock of a server with the storage; left out: nobody does.
    */
   readonly follow?: (reading: ClockReading) => void;
   /** Starts the writer to the disk; left out: a thread that starts then. */
@@ -59,17 +57,13 @@ export type LedgerChoice = Clock & {
 };
 
 /**
- * Close the reader after the ledger; closing one does not close the other. `peers` are the other
- * instances on that ledger, until it is closed. `view` holds the reports that they share for
- * people; null: there can be none.
+ * Close the reader and the cluster after the ledger; closing one does not close the others.
+ * `cluster` leads to the other processes on that ledger, until the ledger is closed.
  */
 export type OpenStore = {
   readonly ledger: Ledger;
   readonly reader: LedgerReader;
-  readonly peers: Peers;
-  /** The configuration that all instances share; null: each process has its own file. */
-  readonly configs: (SharedConfigs & AsyncDisposable) | null;
-  readonly view: SharedView | null;
+  readonly cluster: Cluster;
 };
 
 /** A thread that writes once it is started. */
@@ -102,7 +96,7 @@ async function openMemory({ ids, now, steady, news }: LedgerChoice): Promise<Ope
   const stories = new StoryRing();
   const reader = createMemoryReader(stories);
   const ledger = createMemoryLedger({ now, steady, ids, stories, news });
-  return { ledger, reader, peers: createAlone(), configs: null, view: null };
+  return { ledger, reader, cluster: createAlone() };
 }
 
 async function openFile(
@@ -117,13 +111,7 @@ async function openFile(
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
-  return {
-    ledger,
-    reader: createThreadReader(path),
-    peers: createAlone(),
-    configs: null,
-    view: null,
-  };
+  return { ledger, reader: createThreadReader(path), cluster: createAlone() };
 }
 
 async function openServer(
@@ -131,28 +119,17 @@ async function openServer(
   { retentionDays }: StorageConfig,
   url: string,
 ): Promise<OpenStore | StoreProblem> {
-  const [{ openPostgresStore }, { createPostgresConfigs }, reader] = await Promise.all([
+  const [{ openPostgresStore }, { openCluster }, reader] = await Promise.all([
     import('../ledger/postgres/postgres.ts'),
-    import('../ledger/postgres/configs/shared-configs.ts'),
+    import('../ledger/postgres/cluster.ts'),
     readerOfServer(url),
   ]);
   const options = { url, retentionDays, version, now, steady, ids, news, onFault, follow };
   const store = await openPostgresStore(options);
   if ('kind' in store) return store;
-  const instance = store.peers.id;
-  const configs = createPostgresConfigs(() => connectTo(url, configConnectMs), { instance });
-  return { ...store, reader, configs, view: await viewOfServer(url) };
+  const { ledger, peers } = store;
+  return { ledger, reader, cluster: openCluster(peers, { url, version, now, steady }) };
 }
-
-/** Connects at the first report. */
-async function viewOfServer(url: string): Promise<SharedView> {
-  const [{ createSharedView }, { connect }] = await Promise.all([
-    import('../ledger/postgres/view/shared-view.ts'),
-    import('../ledger/postgres/server/connect.ts'),
-  ]);
-  return createSharedView((signal) => connect(url, { signal, timeoutMs: viewConnectMs }));
-}
-const viewConnectMs = 5_000;
 
 /** Connects at the first question. */
 async function readerOfServer(url: string): Promise<LedgerReader> {
@@ -160,24 +137,15 @@ async function readerOfServer(url: string): Promise<LedgerReader> {
   return createPostgresReader(() => connectTo(url));
 }
 
-const configConnectMs = 5_000;
-
-/** @param timeoutMs left out: the usual time */
-async function connectTo(url: string, timeoutMs?: number) {
+async function connectTo(url: string) {
   const { connect } = await import('../ledger/postgres/server/connect.ts');
-  return connect(url, timeoutMs === undefined ? {} : { timeoutMs });
+  return connect(url);
 }
 
 /** Closes everything, the ledger first. A failure to close one still closes the others. */
-export async function closeLedger({
-  ledger,
-  reader,
-  configs,
-  view,
-}: Pick<OpenStore, 'ledger' | 'reader' | 'configs' | 'view'>): Promise<void> {
+export async function closeLedger({ ledger, reader, cluster }: OpenStore): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  opened.use(view);
-  opened.use(configs);
+  opened.use(cluster);
   opened.use(reader);
   opened.use(ledger);
 }
@@ -191,19 +159,16 @@ export async function openReader(at: StorageAt): Promise<LedgerReader | StorePro
   return (await whyUnreadable(at)) ?? readerOfServer(at.url);
 }
 
-/** Reads the configuration that instances share, whether they run or not; null: there is none. */
-export async function readSharedConfig(
+/** Reads the configuration of a database, whether svc runs on it or not; null: there is none. */
+export async function readConfigInDatabase(
   { url }: AtServer,
   wanted: ConfigWanted = {},
-): Promise<SharedConfig | StoreProblem | null> {
+): Promise<ConfigInDatabase | StoreProblem | null> {
   return (await import('../ledger/postgres/configs/shared-configs.ts')).readConfigAt(url, wanted);
 }
 
 /** Reads all stored configurations, newest first, in the same way. */
-export async function readSharedHistory(
-  { url }: AtServer,
-  signal: AbortSignal,
-): Promise<readonly KeptRow[] | StoreProblem | null> {
+export async function readConfigHistory({ url }: AtServer, signal: AbortSignal) {
   return (await import('../ledger/postgres/configs/shared-configs.ts')).readHistoryAt(url, signal);
 }
 

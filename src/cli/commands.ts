@@ -7,7 +7,7 @@ import type { Inspection } from '../config/inspect.ts';
 import { nearest } from '../config/nearest.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import { programVersion } from '../lib/program.ts';
-import { openReader, readSharedConfig, type AtServer } from '../app/storage.ts';
+import { openReader, readConfigInDatabase, type AtServer } from '../app/storage.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 
 type Entry = { readonly name: string; load(): Promise<Command> };
@@ -139,8 +139,8 @@ async function findStorageWarnings(
 
 /** Warns if another configuration is in use in the database: a start takes that one. */
 async function findOtherConfig(at: AtServer, text: string, file: string) {
-  const { configElsewhere } = await import('../app/config/start.ts');
-  const current = await readSharedConfig(at);
+  const { configElsewhere } = await import('../app/config/own-file.ts');
+  const current = await readConfigInDatabase(at);
   const isOther = current !== null && 'text' in current && current.text !== text;
   return isOther ? [configElsewhere(current, file)] : [];
 }

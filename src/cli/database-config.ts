@@ -3,24 +3,24 @@
  */
 import {
   describeStorage,
-  readSharedConfig,
+  readConfigInDatabase,
   isMade,
-  readSharedHistory,
+  readConfigHistory,
   type AtServer,
   type StoreProblem,
 } from '../app/storage.ts';
-import type { Inspection } from '../config/inspect.ts';
+import { revisionOf, type Inspection } from '../config/inspect.ts';
 import { exitCode, type Io, type Command } from './cli.ts';
 import { readConfig } from './frame/boot.ts';
 import { useConfigFile, type ConfigFile } from './frame/config-file.ts';
 import { findStorage } from './frame/find-storage.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { replaceShared } from '../app/config/replace.ts';
+import { noter } from '../app/config/audited.ts';
 import { openOwnLedger } from './ledger/access.ts';
 import { left, localTime, right, table } from './ledger/table.ts';
 
-export type SharedPlace = {
+export type DatabasePlace = {
   readonly at: AtServer;
   /** The inspection of the file that names the server; that file has no problems. */
   readonly inspection: Inspection;
@@ -29,7 +29,7 @@ export type SharedPlace = {
 };
 
 /** @returns the place, or the exit code after the reason was printed */
-export async function findShared(file: ConfigFile, io: Io): Promise<SharedPlace | number> {
+export async function findDatabase(file: ConfigFile, io: Io): Promise<DatabasePlace | number> {
   const read = await readConfig(file, io);
   if (read.kind === 'refused') {
     io.stderr.write(read.report);
@@ -84,10 +84,10 @@ async function runShow(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, placeTable, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, configShow.name, parsed.message);
   const [revision] = parsed.positionals;
-  const place = await findShared(useConfigFile(parsed.flags.config, io), io);
+  const place = await findDatabase(useConfigFile(parsed.flags.config, io), io);
   if (typeof place === 'number') return place;
   const wanted = revision === undefined ? {} : { revision };
-  const config = await readSharedConfig(place.at, { ...wanted, signal: io.stop });
+  const config = await readConfigInDatabase(place.at, { ...wanted, signal: io.stop });
   if (config !== null && 'message' in config) return reportProblem(config, io);
   if (config !== null) {
     io.stdout.write(config.text);
@@ -123,7 +123,7 @@ async function runUse(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, useTable, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, configUse.name, parsed.message);
   const file = useConfigFile(parsed.positionals[0] ?? null, io);
-  const place = await findShared(file, io);
+  const place = await findDatabase(file, io);
   if (typeof place === 'number') return place;
   const exists = await isMade(place.at);
   if (exists === true) return use(place, file.name, io);
@@ -131,7 +131,7 @@ async function runUse(args: readonly string[], io: Io): Promise<number> {
 }
 
 async function use(
-  { at, inspection, databaseName }: SharedPlace,
+  { at, inspection, databaseName }: DatabasePlace,
   name: string,
   io: Io,
 ): Promise<number> {
@@ -139,20 +139,25 @@ async function use(
   if (validation.kind === 'invalid') return exitCode.config;
   const store = await openOwnLedger(validation.config, at, () => {});
   if ('kind' in store) return reportProblem(store, io);
-  await using configs = store.configs!;
+  await using cluster = store.cluster;
   await using _reader = store.reader;
   await using ledger = store.ledger;
-  if (store.peers.limitShare() > 1) {
+  if (cluster.limitShare() > 1) {
     const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
     return reportProblem({ message: `The ${databaseName} is in use by another svc. ${how}` }, io);
   }
-  const replaced = await replaceShared(configs, ledger, text, store.now);
+  const replaced = await cluster.replaceConfig(text);
   if (replaced.kind === 'failed') return reportProblem(replaced, io);
-  const { kind, revision } = replaced;
+  const { before: from } = replaced;
+  const to = revisionOf(text);
+  if (from === to) {
+    io.stdout.write(`${name} is in use already: revision ${to}.\n`);
+    return exitCode.fine;
+  }
+  const action = { action: 'config_use', target: { from, to } } as const;
+  await noter(ledger, store.now)({ ...action, status: 200, reason: null });
   io.stdout.write(
-    kind === 'same'
-      ? `${name} is in use already: revision ${revision}.\n`
-      : `${name} is in use in the ${databaseName} from the next start on: revision ${revision}.\n`,
+    `${name} is in use in the ${databaseName} from the next start on: revision ${to}.\n`,
   );
   return exitCode.fine;
 }
@@ -180,9 +185,9 @@ configuration.
 async function runHistory(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, flagTable);
   if (parsed.kind === 'wrong') return wrongUsage(io, configHistory.name, parsed.message);
-  const place = await findShared(useConfigFile(parsed.flags.config, io), io);
+  const place = await findDatabase(useConfigFile(parsed.flags.config, io), io);
   if (typeof place === 'number') return place;
-  const history = await readSharedHistory(place.at, io.stop);
+  const history = await readConfigHistory(place.at, io.stop);
   if (history !== null && 'message' in history) return reportProblem(history, io);
   if (history === null || history.length === 0) return reportNone(place.databaseName, io);
   const rows = history.map(({ revision, at: usedAt, bytes }, index) => {

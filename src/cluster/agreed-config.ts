@@ -1,10 +1,9 @@
 /**
- * Stores the configuration in the database of several instances. All of them use the one from
- * there. A new one comes into use at all instances or at none. svc writes no file here. The file of
- * this machine serves the start, and a signal proposes its text.
+ * How the instances on one database agree on a configuration. All of them use the one from there. A
+ * new one comes into use at all instances or at none. svc writes no file here. The file of a
+ * machine serves its start, and a signal proposes its text.
  */
 import { hostname } from 'node:os';
-import type { WarningStatus } from '../admin/admin.ts';
 import type {
   Applied,
   ConfigAsked,
@@ -12,102 +11,90 @@ import type {
   ConfigOnDisk,
   ConfigRefused,
   ConfigRow,
+  ConfigStore,
   HistoryFault,
+  OpenedConfig,
 } from '../config/config-control.ts';
 import { problemWithoutPlace, type ConfigProblem } from '../config/problems.ts';
-import type { Inspection } from '../config/inspect.ts';
-import type { SteadyTime } from '../lib/clock.ts';
-import type { Peers } from './peers.ts';
 import {
-  ConfigsFailed,
-  type SharedConfigs,
-  type ProposalEnd,
-} from './backend.ts';
-import { ConfigWatcher, WatchTimer } from '../app/config/shared-config-watcher.ts';
-import type { ConfigStore, Installer, OpenedConfig } from '../app/config/config-store.ts';
-import { OwnFile, withStorageOf, type OwnPlace } from '../app/config/own-file.ts';
-import type { AskedBy, NextConfig } from '../app/config/prepare.ts';
-import {
-  inDatabase,
   notSaved,
-  refusedByInstances,
+  previousStays,
   revisionConflict,
   rolledBack,
-  describeInstance,
   stopping,
-  withName,
 } from '../config/refusals.ts';
+import type { SteadyTime } from '../lib/clock.ts';
+import {
+  ConfigsFailed,
+  type ConfigsSeen,
+  type InstanceRefusal,
+  type NamedInstance,
+  type OpenProposal,
+  type Peers,
+  type ProposalEnd,
+  type SharedConfigs,
+  type VoteRefusal,
+} from './backend.ts';
+import type { LocalAsked, LocalConfig, PreparedConfig } from './cluster.ts';
 
-export type SharedDeps = OwnPlace & {
+type AgreedDeps = {
   readonly configs: SharedConfigs;
   readonly peers: Pick<Peers, 'instances' | 'onBroadcast' | 'broadcast'>;
+  readonly local: LocalConfig;
   /** The number of the configuration that this process uses. */
   readonly n: number;
   readonly version: string;
   readonly steady: () => SteadyTime;
-  /** Called when this process cannot use the shared configuration and must end. */
-  readonly onBehind: (why: string) => void;
 };
+
+const inDatabase =
+  'The configuration in use lies in the database, where every svc has it from, and in no file.';
 
 /** How long an answer waits until all instances use the new configuration. */
 const allUseMs = 5_000;
 /** How long to wait for the end of another instance's proposal. */
-const othersMs = 25_000;
+const settleMs = 25_000;
 const triesMax = 5;
 
 type ConfigRequest = {
-  readonly by: 'operator' | 'signal';
-  readonly inspect: () => Promise<Inspection>;
-  readonly mayAskWith: AskedBy['mayAskWith'];
+  readonly asked: Exclude<LocalAsked, { readonly by: 'cluster' }>;
   /** The revision to replace; null: the one in use, whichever it is. */
   readonly revision: string | null;
 };
 
-export class DatabaseConfigStore implements ConfigStore {
+export class AgreedConfigStore implements ConfigStore {
   readonly place = 'database';
   readonly file = null;
-  readonly #installer: Installer;
-  readonly #deps: SharedDeps;
-  readonly #own: OwnFile;
+  readonly #local: LocalConfig;
+  readonly #deps: AgreedDeps;
   readonly #configWatcher: ConfigWatcher;
   readonly #watchTimer: WatchTimer;
   #leaving: Promise<void> | null = null;
 
-  constructor(installer: Installer, deps: SharedDeps) {
-    const { configs, peers, n, steady, onBehind } = deps;
-    this.#installer = installer;
+  constructor(deps: AgreedDeps) {
+    const { peers, local } = deps;
+    this.#local = local;
     this.#deps = deps;
-    this.#own = new OwnFile(deps);
-    const notify = (): void => this.#watchTimer.notify();
-    const own = this.#own;
-    this.#configWatcher = new ConfigWatcher({
-      installer,
-      own,
-      configs,
-      steady,
-      n,
-      notify,
-      onBehind,
-    });
+    this.#configWatcher = new ConfigWatcher(deps, () => this.#watchTimer.notify());
     this.#watchTimer = new WatchTimer({
       peers,
-      inTurn: (act) => installer.inTurn(act),
+      inTurn: (act) => local.inTurn(act),
       update: () => this.#update(),
       isWaiting: () => this.#configWatcher.isHolding || this.#configWatcher.isStuck,
     });
-    installer.stop.addEventListener('abort', () => void this.#leave(), { once: true });
+    local.stop.addEventListener('abort', () => void this.#leave(), { once: true });
   }
 
-  get warnings(): readonly WarningStatus[] {
+  get warnings(): ConfigStore['warnings'] {
     return this.#configWatcher.warnings;
   }
 
   async onDisk(): Promise<ConfigOnDisk> {
-    return { revision: this.#installer.used().revision, text: null, why: inDatabase };
+    return { revision: this.#local.used(), text: null, why: inDatabase };
   }
 
   async history(): Promise<readonly ConfigRow[] | HistoryFault> {
-    const { revision: used } = this.#installer.used();
+    const used = this.#local.used();
     const kept = await this.#deps.configs.history().catch(faultOf);
     if ('kind' in kept) return kept;
     return kept.map(({ revision, at, bytes }) => {
@@ -122,23 +109,21 @@ export class DatabaseConfigStore implements ConfigStore {
   }
 
   apply({ text, revision, mayAskWith }: ConfigAsked): Promise<Applied> {
-    const inspect = (): Promise<Inspection> => this.#own.inspect(text);
-    return this.#take({ by: 'operator', inspect, mayAskWith, revision });
+    return this.#take({ asked: { by: 'operator', text, mayAskWith }, revision });
   }
 
   reload(): Promise<Applied> {
-    const inspect = (): Promise<Inspection> => this.#own.read();
-    return this.#take({ by: 'signal', inspect, mayAskWith: () => true, revision: null });
+    return this.#take({ asked: { by: 'signal' }, revision: null });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#leave();
   }
 
-  async #take(inspection: ConfigRequest): Promise<Applied> {
+  async #take(request: ConfigRequest): Promise<Applied> {
     try {
       for (let tries = 0; tries < triesMax; tries++) {
-        const taken = await this.#try(inspection);
+        const taken = await this.#try(request);
         if (taken !== 'busy') return taken;
       }
       return notSaved('Others propose a configuration again and again; ask again in a moment.');
@@ -148,34 +133,29 @@ export class DatabaseConfigStore implements ConfigStore {
     }
   }
 
-  async #try({ by, inspect, mayAskWith, revision }: ConfigRequest): Promise<Applied | 'busy'> {
+  async #try({ asked, revision }: ConfigRequest): Promise<Applied | 'busy'> {
     const unsettled = await this.#untilSettled();
     if (unsettled !== null) return unsettled;
-    const used = this.#installer.used();
-    if (revision !== null && revision !== used.revision) return revisionConflict(used.revision);
-    const inspection = await inspect();
-    const heldBack = this.#own.heldBack(inspection);
-    const next = await this.#installer.prepare(withStorageOf(used, inspection), {
-      mayAskWith,
-      heldBack,
-    });
+    const used = this.#local.used();
+    if (revision !== null && revision !== used) return revisionConflict(used);
+    const next = await this.#local.prepare(asked);
     if (next.kind === 'refused') return this.#named(next);
     // Skills and folders on this machine may have changed, though the text has not.
-    if (next.snapshot.revision === used.revision) return this.#installer.use(next);
-    const opened = await this.#installer.open(next);
+    if (next.revision === used) return useNow(next);
+    const opened = await next.open();
     if (opened.kind === 'refused') return this.#named(opened);
-    return this.#propose(by, next, opened);
+    return this.#propose(asked.by, next, opened);
   }
 
   async #propose(
-    by: ConfigRequest['by'],
-    { snapshot: { text, revision } }: NextConfig,
+    by: ConfigRequest['asked']['by'],
+    { text, revision }: PreparedConfig,
     opened: OpenedConfig,
   ): Promise<Applied | 'busy'> {
     let end: ProposedEnd;
     const pause = (): Promise<void> => this.#watchTimer.pause();
     const notify = (): void => this.#watchTimer.notify();
-    const proposing = { ...this.#deps, stop: this.#installer.stop, notify, pause };
+    const proposing = { ...this.#deps, stop: this.#local.stop, notify, pause };
     try {
       end = await propose(this.#configWatcher.n, { text, revision, by }, proposing);
     } catch (error) {
@@ -193,7 +173,7 @@ export class DatabaseConfigStore implements ConfigStore {
         this.#watchTimer.notify();
         return refusedByInstances(end.refusals);
       case 'closed':
-        if (this.#installer.stop.aborted) return rolledBack(stopping);
+        if (this.#local.stop.aborted) return rolledBack(stopping);
         return end.why === 'moved' ? 'busy' : notSaved('It took too long to hear from all.');
       case 'unknown':
         return notSaved(
@@ -222,7 +202,7 @@ export class DatabaseConfigStore implements ConfigStore {
     for (;;) {
       const seen = await configs.look(null).catch(ignoreAway);
       if (seen === undefined || seen.behind.length === 0) return [];
-      if (steady() - began >= allUseMs || this.#installer.stop.aborted) {
+      if (steady() - began >= allUseMs || this.#local.stop.aborted) {
         return seen.behind.map((instance) => {
           const message = `${describeInstance(instance)} has not taken it yet`;
           const remedy = 'It takes it within seconds, or ends; see its log.';
@@ -241,11 +221,11 @@ export class DatabaseConfigStore implements ConfigStore {
     const { steady } = this.#deps;
     const began = steady();
     for (;;) {
-      if (this.#installer.stop.aborted) return rolledBack(stopping);
+      if (this.#local.stop.aborted) return rolledBack(stopping);
       const seen = await this.#configWatcher.update();
       const isSettled = seen.open === null && seen.current === this.#configWatcher.n;
       if (isSettled && !this.#configWatcher.isHolding) return null;
-      if (steady() - began > othersMs) {
+      if (steady() - began > settleMs) {
         return notSaved('Another configuration is on its way; ask again in a moment.');
       }
       await this.#watchTimer.pause();
@@ -265,7 +245,7 @@ export class DatabaseConfigStore implements ConfigStore {
     } catch (error) {
       // The storage reports an absent server, or that this process counts as dead.
       if (error instanceof ConfigsFailed) return;
-      this.#installer.events.faulted({ where: 'looking at the shared configuration', error });
+      this.#local.events.faulted({ where: 'looking at the shared configuration', error });
     }
   }
 
@@ -274,11 +254,17 @@ export class DatabaseConfigStore implements ConfigStore {
    */
   #leave(): Promise<void> {
     this.#watchTimer.close();
-    this.#leaving ??= this.#installer.inTurn(async () => {
+    this.#leaving ??= this.#local.inTurn(async () => {
       await this.#configWatcher.leave().catch(ignoreAway);
     });
     return this.#leaving;
   }
+}
+
+/** Opens a prepared configuration and uses it at once. */
+async function useNow(next: PreparedConfig): Promise<Applied> {
+  const opened = await next.open();
+  return opened.kind === 'refused' ? opened : opened.use();
 }
 
 function ignoreAway(error: unknown): undefined {
@@ -341,3 +327,309 @@ async function propose(
     await pause();
   }
 }
+
+/**
+ * Follows the shared configuration in one instance. It votes on each proposal, keeps an accepted
+ * one open until the proposal ends, and uses the shared configuration.
+ *
+ * `n` is the number of the configuration in use here. An instance that cannot use the shared one
+ * tries again for a few seconds. Then it is behind: it ends, and its next start says why.
+ */
+/** How long an instance tries to use the shared configuration. */
+const behindMs = 5_000;
+/** Others get no warning in the first seconds after a change. */
+const warningDelayMs = 10_000;
+
+/** This instance's vote on a proposal, sent or not. */
+type Vote = {
+  readonly proposal: number;
+  readonly refusal: VoteRefusal | null;
+  /** null: it cannot be used here. */
+  readonly opened: OpenedConfig | null;
+  isSent: boolean;
+};
+
+type Stuck = { readonly since: SteadyTime; readonly why: string };
+
+/** Call its methods one after the other, in the turn of `local`. */
+class ConfigWatcher {
+  readonly #deps: AgreedDeps;
+  readonly #notify: () => void;
+  #n: number;
+  /** The number that the others know to be in use here; null: none. */
+  #reported: number | null = null;
+  #vote: Vote | null = null;
+  #stuck: Stuck | null = null;
+  #behind: readonly NamedInstance[] = [];
+
+  /** @param notify makes the other instances look at once */
+  constructor(deps: AgreedDeps, notify: () => void) {
+    this.#deps = deps;
+    this.#notify = notify;
+    this.#n = deps.n;
+  }
+
+  get n(): number {
+    return this.#n;
+  }
+
+  /** Whether a configuration is held open for a proposal. */
+  get isHolding(): boolean {
+    return this.#vote?.opened != null;
+  }
+
+  /** Whether the shared configuration cannot be used here. */
+  get isStuck(): boolean {
+    return this.#stuck !== null;
+  }
+
+  get warnings(): ConfigStore['warnings'] {
+    const code = 'config_behind';
+    const others = this.#behind.map((instance) => ({
+      code,
+      path: '',
+      message: `An older configuration is still in use at ${describeInstance(instance)}.`,
+      remedy: 'It takes the one in use within seconds, or ends; see its log.',
+    }));
+    if (this.#stuck === null) return others;
+    const message = `This svc could not take the configuration in use: ${this.#stuck.why}`;
+    const remedy = 'It ends soon; its next start says what is missing.';
+    return [{ code, path: '', message, remedy }, ...others];
+  }
+
+  /** @throws ConfigsFailed */
+  async update(): Promise<ConfigsSeen> {
+    const { configs } = this.#deps;
+    await this.#reportUse();
+    const seen = await configs.look(this.#vote?.proposal ?? null);
+    if (seen.end !== null) await this.#endVote(seen.end.kind === 'used' ? seen.end.n : null);
+    if (seen.current > this.#n) await this.#catchUp();
+    if (seen.open !== null) await this.#answer(seen.open);
+    this.#behind = seen.ageMs > warningDelayMs ? seen.behind : [];
+    await this.#reportUse();
+    return seen;
+  }
+
+  /** Keeps open a configuration that was proposed here and whose end is unknown. */
+  holdOpen(proposal: number, opened: OpenedConfig): void {
+    this.#vote = { proposal, refusal: null, opened, isSent: true };
+  }
+
+  /** Records that this configuration is in use here. */
+  async tookIntoUse(n: number): Promise<void> {
+    this.#n = n;
+    this.#stuck = null;
+    await this.#reportUse();
+  }
+
+  /** Ends the votes of this instance. */
+  async leave(): Promise<void> {
+    await this.#vote?.opened?.drop();
+    this.#vote = null;
+    this.#reported = this.#n;
+    await this.#deps.configs.uses(null);
+  }
+
+  async #reportUse(): Promise<void> {
+    if (this.#reported === this.#n) return;
+    await this.#deps.configs.uses(this.#n);
+    this.#reported = this.#n;
+  }
+
+  /** @param n the number under which it is in use; null: it is not in use */
+  async #endVote(n: number | null): Promise<void> {
+    const vote = this.#vote;
+    this.#vote = null;
+    if (n === null || vote?.opened == null) return vote?.opened?.drop();
+    if (vote.opened.use().kind === 'refused') return;
+    this.#n = n;
+    this.#logFollowed();
+  }
+
+  async #catchUp(): Promise<void> {
+    const { configs, local } = this.#deps;
+    // Nothing else can open while the vote's configuration is open.
+    await this.#endVote(null);
+    const current = await configs.current();
+    const next = await local.prepare({ by: 'cluster', text: current.text });
+    const applied = next.kind === 'refused' ? next : await useNow(next);
+    if (applied.kind === 'refused') return this.#isBehind(applied);
+    this.#n = current.n;
+    this.#stuck = null;
+    this.#logFollowed();
+  }
+
+  #isBehind(refused: ConfigRefused): void {
+    const { steady, local } = this.#deps;
+    if (local.stop.aborted) return;
+    const why = voteOf(refused).detail;
+    const since = this.#stuck?.since ?? steady();
+    if (this.#stuck === null) {
+      const message = `The configuration in use cannot be taken here: ${why}`;
+      local.events.warned({ code: 'config_behind', message });
+    }
+    this.#stuck = { since, why };
+    if (steady() - since >= behindMs) local.onBehind(why);
+  }
+
+  async #answer(open: OpenProposal): Promise<void> {
+    const { configs } = this.#deps;
+    const isHeld = this.#vote?.proposal === open.n;
+    if (open.by.id === configs.instance) {
+      // This instance lost the answer to its own proposal, and nobody waits for its end.
+      if (!isHeld) await configs.close(open.n, 'withdrawn');
+      else await configs.decide(open.n);
+      return;
+    }
+    if (open.isOrphan) return configs.close(open.n, 'late');
+    if (open.base !== this.#n) return;
+    if (!isHeld) this.#vote = await this.#judge(open);
+    const vote = this.#vote;
+    if (vote === null || vote.isSent) return;
+    await configs.vote(vote.proposal, vote.refusal);
+    vote.isSent = true;
+    this.#notify();
+  }
+
+  async #judge({ n, by }: OpenProposal): Promise<Vote | null> {
+    const { configs, local } = this.#deps;
+    await this.#endVote(null);
+    const proposal = await configs.proposal(n);
+    if (proposal === null) return null;
+    const next = await local.prepare({ by: 'cluster', text: proposal.text });
+    const opened = next.kind === 'refused' ? next : await next.open();
+    if (opened.kind === 'opened') return { proposal: n, refusal: null, opened, isSent: false };
+    const refusal = voteOf(opened);
+    const who = describeInstance(by);
+    const message = `Revision ${proposal.revision}, which ${who} proposes, cannot be used here: `;
+    local.events.warned({ code: 'config_said_no', message: `${message}${refusal.detail}` });
+    return { proposal: n, refusal, opened: null, isSent: false };
+  }
+
+  #logFollowed(): void {
+    const { local } = this.#deps;
+    const message = `Revision ${local.used()} is in use now, as another svc was asked to.`;
+    local.events.noticed({ code: 'config_followed', message });
+  }
+}
+
+/**
+ * Decides when to look at the shared configuration: at once when another instance publishes, and at
+ * intervals, in case a message was lost. One look that waits for its turn is enough for all.
+ */
+type WatchTimerDeps = {
+  readonly peers: Pick<Peers, 'onBroadcast' | 'broadcast'>;
+  readonly inTurn: (act: () => Promise<void>) => Promise<void>;
+  readonly update: () => Promise<void>;
+  /** Whether the instance waits for news. */
+  readonly isWaiting: () => boolean;
+};
+
+/** The topic on the broadcast log: look at the configuration. */
+const topic = 'config';
+/** The intervals without news: when nothing and when something is awaited. */
+const updateMs = 3_000;
+const waitingMs = 500;
+/** The same for a caller that waits inside a turn. */
+const pauseMs = 200;
+
+class WatchTimer {
+  readonly #deps: WatchTimerDeps;
+  readonly #unsubscribe: () => void;
+  #timer: NodeJS.Timeout | null = null;
+  #waits = false;
+  #closed = false;
+  #wake: () => void = () => {};
+
+  constructor(deps: WatchTimerDeps) {
+    this.#deps = deps;
+    this.#unsubscribe = deps.peers.onBroadcast(topic, () => this.#updateSoon());
+    this.#updateSoon();
+  }
+
+  /** Makes all instances look at once. */
+  notify(): void {
+    void this.#deps.peers.broadcast(topic, '');
+  }
+
+  /** Resolves after a moment, or earlier when another instance publishes. */
+  pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, pauseMs);
+    this.#wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+
+  /** Ends the looks. A caller in `pause` continues. */
+  close(): void {
+    this.#closed = true;
+    this.#unsubscribe();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#wake();
+  }
+
+  #updateSoon(): void {
+    this.#wake();
+    if (this.#waits || this.#closed) return;
+    this.#waits = true;
+    const { inTurn, update } = this.#deps;
+    void inTurn(async () => {
+      this.#waits = false;
+      if (!this.#closed) await update();
+    }).finally(() => this.#schedule());
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    const ms = this.#deps.isWaiting() ? waitingMs : updateMs;
+    this.#timer = setTimeout(() => this.#updateSoon(), ms).unref();
+  }
+}
+
+// How an instance is named, and what it refuses.
+
+const instancesMax = 5;
+
+/** Refuses a configuration that other instances cannot use. */
+function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefused {
+  const refusals = all.map(({ instance, code: reason, detail }) => {
+    const { id, host, version } = instance;
+    return { instance: id, host, version, reason, detail };
+  });
+  const sentences = all.slice(0, instancesMax).map(describeRefusal);
+  if (all.length > instancesMax) sentences.push(`So did ${all.length - instancesMax} more.`);
+  const detail = `${sentences.join(' ')} ${previousStays}`;
+  return { kind: 'refused', code: 'config_refused_by_instance', detail, refusals };
+}
+
+function describeRefusal({ instance, code, detail }: InstanceRefusal): string {
+  const who = describeInstance(instance);
+  if (code !== 'silent') return `${capital(who)} said no: ${detail}`;
+  return `${capital(who)} said nothing. ${detail} See whether it still runs, and ask again.`;
+}
+
+/** Names this instance in a refusal, since another one may accept the configuration. */
+function withName(refused: ConfigRefused, self: NamedInstance): ConfigRefused {
+  return { ...refused, detail: `${capital(describeInstance(self))} said no: ${refused.detail}` };
+}
+
+/** Leaves out the sentence that the proposer adds anyway. */
+function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
+  return {
+    code,
+    detail: detail.endsWith(` ${previousStays}`)
+      ? detail.slice(0, -previousStays.length - 1)
+      : detail,
+  };
+}
+
+/** Names an instance for people: `instance 7 (web-2, svc 0.1.0)`. */
+function describeInstance({ id, host, version }: NamedInstance): string {
+  return `instance ${id} (${[host, `svc ${version}`].filter((one) => one !== '').join(', ')})`;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { peersAlone } from '../../test/fake/peers.ts';
 import { testPeersContract } from '../../test/contract/peers.ts';
 import { createAlone, Listeners } from './alone.ts';
 
 testPeersContract('of whom there is one', async () => ({
-  peers: createAlone(),
+  peers: peersAlone(),
   [Symbol.asyncDispose]: async () => {},
 }));
 

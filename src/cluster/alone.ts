@@ -1,16 +1,15 @@
 /**
- * The implementation of `Peers` for one instance that has the ledger to itself. It gets every lease
- * at once, hears its own broadcasts, and gets each limit whole.
+ * The cluster of one process that has the ledger to itself. It gets every lease at once, hears its
+ * own broadcasts, gets each limit whole, and answers from its own report. Its configuration is in
+ * its own file.
  */
-import type { Peers } from './peers.ts';
+import type { Cluster, StatusView } from './cluster.ts';
 
 type Listener = (body: string) => void | Promise<void>;
 
-export function createAlone(): Peers {
+export function createAlone(): Cluster {
   const listeners = new Listeners();
   return {
-    id: 0,
-    instances: () => [],
     async withLease(_lease, run, until) {
       if (!until.aborted) await run(until);
     },
@@ -19,10 +18,24 @@ export function createAlone(): Peers {
     onBroadcast: (kind, listener) => listeners.on(kind, listener),
     limitShare: () => 1,
     onChange: () => () => {},
+    beginConfig: async () => ({ kind: 'begun' }),
+    openConfigStore: (_local, inFile) => inFile(),
+    async replaceConfig() {
+      return { kind: 'failed', message: 'The configuration in use is that of the file.' };
+    },
+    openView: () => ({ ...viewAlone, [Symbol.dispose]() {} }),
+    async [Symbol.asyncDispose]() {},
   };
 }
 
-/** The listeners of one instance, by the kind of broadcast. */
+export const viewAlone: StatusView = {
+  async read(report) {
+    const own = { id: null, report };
+    return { own, members: [], reports: [own], deciding: [own], rows: null, asOf: null };
+  },
+};
+
+/** The listeners of one process, by the kind of broadcast. */
 export class Listeners {
   readonly #byKind = new Map<string, Set<Listener>>();
 

@@ -1,4 +1,28 @@
 /**
+ * What a database gives the processes of svc that work on it: membership with leases and broadcasts
+ * (`Peers`), the votes on their configuration (`SharedConfigs`), and their reports and live events
+ * (`SharedView`). several.ts makes a `Cluster` of the three. Here, an instance is one such process.
+ */
+import type { ConfigInDatabase, Coordination, RowsOfChannel } from './cluster.ts';
+
+/** Membership: leases, broadcasts and limits of the instances on one ledger, as one sees them. */
+export interface Peers extends Coordination {
+  /** This instance's number. Each start has a new, higher number. */
+  readonly id: number;
+  /** The live instances in the order of their starts, this one too, as of the last heartbeat. */
+  instances(): readonly Instance[];
+}
+
+export type Instance = {
+  readonly id: number;
+  readonly version: string;
+  /** Milliseconds since 1970, by the server's clock. */
+  readonly beganAt: number;
+  /** The leases that it has, in the order of their names. */
+  readonly posts: readonly string[];
+};
+
+/**
  * The one configuration of all instances that work on one database: the current one, the former
  * ones, and how a new one takes its place.
  *
@@ -67,13 +91,7 @@ export type WrittenConfig = {
 };
 
 /** `n` grows with each configuration that comes into use. */
-export type SharedConfig = {
-  readonly n: number;
-  readonly revision: string;
-  readonly text: string;
-  /** When it came into use by the server's clock, milliseconds since 1970. */
-  readonly at: number;
-};
+export type SharedConfig = ConfigInDatabase & { readonly n: number };
 
 export type KeptRow = Omit<SharedConfig, 'text'> & { readonly bytes: number };
 
@@ -152,3 +170,56 @@ export class ConfigsFailed extends Error {
     this.reason = reason;
   }
 }
+
+/**
+ * The data that the instances on one ledger share so that each can answer people for all of them: a
+ * report of each instance's state, and live events. The database holds it beside the ledger, and no
+ * message needs it. An instance replaces a lost report a second later. A live event is only for
+ * people who watch at that moment.
+ *
+ * It has a connection of its own, made at first use, so that no message waits for it. While the
+ * server is away, a call rejects within seconds; this port retries nothing.
+ */
+export interface SharedView extends AsyncDisposable {
+  /**
+   * Replaces the instance's report. The report of a dead instance is dropped.
+   * @param report JSON
+   */
+  publish(instance: number, report: string): Promise<void>;
+  readReports(): Promise<SharedSnapshot>;
+  /** Publishes a batch of live events. */
+  publishEvents(liveEventBatch: LiveEventBatch): Promise<void>;
+  /** The number of the newest batch of each instance that published one lately. */
+  newest(): Promise<ReadonlyMap<number, number>>;
+  /**
+   * The batches since then, in order for each instance; where there are many, not all of them.
+   * @param after the instances to read, each with the number of the last batch that the caller
+   *   knows
+   */
+  readBatches(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]>;
+  /** Deletes the data of dead instances, and batches older than half a minute. */
+  sweep(): Promise<void>;
+}
+
+export type SharedSnapshot = {
+  readonly reports: readonly InstanceReport[];
+  /** Unsettled rows of all instances, by channel. Where there are very many, a lower bound. */
+  readonly rows: readonly RowsOfChannel[];
+};
+
+export type InstanceReport = {
+  readonly instance: number;
+  /** By the server's clock, in milliseconds. */
+  readonly ageMs: number;
+  readonly report: string;
+};
+
+/** The live events of a quarter of a second. `n` counts the batches of an instance, from 1. */
+export type LiveEventBatch = {
+  readonly instance: number;
+  readonly n: number;
+  /** How many events were left out because there were too many. */
+  readonly leftOut: number;
+  /** A JSON array. */
+  readonly frames: string;
+};

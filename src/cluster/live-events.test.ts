@@ -7,6 +7,7 @@ import { FakeView } from '../../test/fake/shared-view.ts';
 import { handClock } from '../../test/support/hand-clock.ts';
 import { until } from '../../test/support/waiting.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import { readLiveEvent } from '../admin/schemas/live-event.ts';
 import { LiveEvents } from '../telemetry/live-events.ts';
 import { LiveEventExchange, liveEventsMax } from './view.ts';
 
@@ -23,7 +24,13 @@ class Bench implements Disposable {
     const peers = this.members.join(id);
     const hub = new LiveEvents(this.clock.now);
     const { shared, clock } = this;
-    const parts = { ...clock, peers, view: shared.view, frames: hub };
+    const parts = {
+      ...clock,
+      peers,
+      view: shared.view,
+      liveEvents: hub,
+      liveEventOf: readLiveEvent,
+    };
     this.#stack.use(new LiveEventExchange(parts, { ...times, ...more }));
     return hub;
   }

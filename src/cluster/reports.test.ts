@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { FakePeers } from '../../test/fake/peers.ts';
+import { FakePeers, peersAlone } from '../../test/fake/peers.ts';
 import { FakeView } from '../../test/fake/shared-view.ts';
 import { handClock } from '../../test/support/hand-clock.ts';
 import { until } from '../../test/support/waiting.ts';
-import { createAlone } from './alone.ts';
 import { ReportExchange, type ReportTimes } from './view.ts';
 
 /** Two instances. The first has an exchange, whose published reports the test sees. */
@@ -69,7 +68,7 @@ test('where there is no other instance nothing is told, and nothing swept', asyn
   assert.deepEqual(asked, before);
   const shut = new FakeView();
   using alone = new ReportExchange({
-    peers: createAlone(),
+    peers: peersAlone(),
     view: shut.view,
     report: () => assert.fail('it is asked'),
     steady: handClock().steady,

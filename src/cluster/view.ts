@@ -1,39 +1,29 @@
 /**
- * The shared view of all instances on a ledger, so that each admin server can answer for all of
- * them.
+ * The view of several instances: each publishes its report, reads the others' for people, and hears
+ * their live events, so that each can answer for all.
  */
-import { hostname } from 'node:os';
-import type { InstancesPort, Place, LastReports } from '../admin/reports/instances.ts';
-import { describeReport, type Report } from '../admin/reports/report.ts';
-import type { EventHub } from '../telemetry/events.ts';
-import { later, type Clock, type SteadyTime } from '../lib/clock.ts';
-import { janitorLease, type Peers } from './peers.ts';
-import type { SharedView, LiveEventBatch, SharedSnapshot } from './shared-view.ts';
-import { liveEventSchema } from '../admin/schemas/live-event.ts';
-import { Misshapen, read } from '../admin/schemas/schema.ts';
 import type { LiveEvent } from '../domain/live-event.ts';
-import type { SharedLiveEvents } from '../telemetry/live-events.ts';
+import { later, type Clock, type SteadyTime } from '../lib/clock.ts';
+import { viewAlone } from './alone.ts';
+import type { Instance, LiveEventBatch, Peers, SharedSnapshot, SharedView } from './backend.ts';
+import {
+  janitorLease,
+  type Member,
+  type Reports,
+  type RowsOfChannel,
+  type ServiceReport,
+  type StatusView,
+  type ViewSource,
+} from './cluster.ts';
 
-export type OneViewDeps = Clock & {
-  readonly peers: Peers;
-  readonly view: SharedView;
-  readonly events: Pick<EventHub, 'frames' | 'warned'>;
-  /** The current report of this instance. */
-  readonly report: (place: Place) => Report;
-  /** The address of the admin server; null: there is none, or not yet. */
-  readonly admin: () => string | null;
-};
+type ViewDeps = Clock & ViewSource & { readonly peers: Peers; readonly view: SharedView };
 
-export type OneView = InstancesPort & Disposable;
-
-export function openOneView(
-  deps: OneViewDeps,
+export function openView(
+  deps: ViewDeps,
   times: Partial<ReportTimes & LiveEventTimes> = {},
-): OneView {
-  const { peers, view, events, report, now, steady, admin } = deps;
+): StatusView & Disposable {
+  const { peers, now, events } = deps;
   const opened = new DisposableStack();
-  const place = (): Place => ({ host: hostname(), admin: admin() });
-  const reportNow = (): string => describeReport(report(place()));
   const onUnheard = (error: unknown): void => {
     const why = error instanceof Error ? error.message : String(error);
     const message =
@@ -41,13 +31,11 @@ export function openOneView(
       `The database server: ${why}`;
     events.warned({ code: 'view_unshared', message });
   };
-  const reportDeps = { peers, view, steady, onUnheard, report: reportNow };
-  const reports = opened.use(new ReportExchange(reportDeps, times));
-  opened.use(new LiveEventExchange({ peers, view, frames: events.frames, now, steady }, times));
+  const reports = opened.use(new ReportExchange({ ...deps, onUnheard }, times));
+  opened.use(new LiveEventExchange(deps, times));
   return {
-    own: peers.id,
-    place,
-    reports: () => reports.seen(),
+    read: async (report, parse) =>
+      reportsOf({ id: peers.id, report }, await reports.seen(), parse, now()),
     [Symbol.dispose]: () => opened.dispose(),
   };
 }
@@ -79,11 +67,9 @@ export const liveEventsMax = 200;
 /** The topic of the lease; its message is the number of the instance with listeners. */
 const leaseTopic = 'frames_listened';
 
-type Deps = Clock & {
-  readonly peers: Peers;
-  readonly view: SharedView;
-  readonly frames: SharedLiveEvents;
-};
+type Deps = Clock &
+  Pick<ViewSource, 'liveEvents' | 'liveEventOf'> &
+  Pick<ViewDeps, 'peers' | 'view'>;
 
 export class LiveEventExchange implements Disposable {
   readonly #sender: LiveEventSender;
@@ -96,7 +82,7 @@ export class LiveEventExchange implements Disposable {
     this.#sender = sender;
     this.#receiver = new LiveEventReceiver(deps, all);
     const { id } = deps.peers;
-    deps.frames.name(() => (deps.peers.limitShare() > 1 ? id : null));
+    deps.liveEvents.name(() => (deps.peers.limitShare() > 1 ? id : null));
     this.#unsubscribe = deps.peers.onBroadcast(leaseTopic, (who) => {
       if (who !== String(id)) sender.lease();
     });
@@ -130,7 +116,7 @@ class LiveEventSender {
   }
 
   lease(): void {
-    const { steady, frames: liveEvents } = this.#deps;
+    const { steady, liveEvents } = this.#deps;
     this.#until = later(steady(), this.#times.leaseMs);
     this.#endOwn ??= liveEvents.onOwn((liveEvent) => this.#take(liveEvent));
     this.#timer ??= setInterval(() => this.#tick(), this.#times.batchMs).unref();
@@ -200,7 +186,7 @@ class LiveEventReceiver {
   constructor(deps: Deps, times: LiveEventTimes) {
     this.#deps = deps;
     this.#times = times;
-    const { frames: liveEvents, peers } = deps;
+    const { liveEvents, peers } = deps;
     const update = (): void => (liveEvents.isListened ? this.#begin() : this.#leave());
     this.#unsubscribes = [
       liveEvents.onListened(update),
@@ -260,7 +246,7 @@ class LiveEventReceiver {
 
   /** @param instance that the lost events belong to; null: any */
   #reportLost(count: number | null, instance: number | null): void {
-    const { frames: liveEvents, now } = this.#deps;
+    const { liveEvents, now } = this.#deps;
     liveEvents.hear({ kind: 'dropped', at: now(), count, instance });
   }
 
@@ -292,23 +278,12 @@ class LiveEventReceiver {
   }
 
   #take({ instance, frames: json, leftOut }: LiveEventBatch): void {
-    const { frames: liveEvents } = this.#deps;
+    const { liveEvents, liveEventOf } = this.#deps;
     for (const one of JSON.parse(json) as readonly unknown[]) {
       const liveEvent = liveEventOf(one);
       if (liveEvent !== null) liveEvents.hear({ ...liveEvent, instance });
     }
     if (leftOut > 0) this.#reportLost(leftOut, instance);
-  }
-}
-
-/** @returns null: an event of a kind that only a newer svc knows */
-function liveEventOf(received: unknown): LiveEvent | null {
-  try {
-    const liveEvent = read(liveEventSchema, received);
-    return liveEvent.kind === 'dropped' ? null : liveEvent;
-  } catch (error) {
-    if (error instanceof Misshapen) return null;
-    throw error;
   }
 }
 
@@ -337,17 +312,25 @@ const reportTimes: ReportTimes = {
   freshMs: 500,
 };
 
-type ReportDeps = {
-  readonly peers: Peers;
-  readonly view: SharedView;
-  /** The report of this instance, as JSON. */
-  readonly report: () => string;
-  readonly steady: () => SteadyTime;
+type ReportDeps = Pick<ViewDeps, 'peers' | 'view' | 'report' | 'steady'> & {
   /**
    * Called when the others do not receive this instance's reports; then once more only after a
    * success.
    */
   readonly onUnheard: (error: unknown) => void;
+};
+
+/** The last reports, each as old as it is. */
+export type LastReports = {
+  /** All living instances in the order of their starts. */
+  readonly living: readonly (Instance & {
+    /** null: there is none yet. */
+    readonly lastReport: { readonly ageMs: number; readonly report: string } | null;
+  })[];
+  /** All unsettled rows, whichever instance has them; null: they could not be counted. */
+  readonly rows: readonly RowsOfChannel[] | null;
+  /** The age of `rows` in milliseconds. */
+  readonly rowsAgeMs: number;
 };
 
 /** After this many failures in a row, `onUnheard` is called. */
@@ -469,4 +452,59 @@ export class ReportExchange implements Disposable {
     const took = steady() - since;
     this.#freshUntil = steady() + Math.max(this.#times.freshMs, 10 * took);
   }
+}
+
+/** How many milliseconds without a report make an instance late. */
+const lateMs = 5_000;
+
+/**
+ * All reports for one answer, with the current one of this instance in place of its last.
+ * @param now milliseconds since 1970
+ */
+export async function reportsOf<R extends ServiceReport>(
+  own: { readonly id: number; readonly report: R },
+  { living, rows, rowsAgeMs }: LastReports,
+  parse: (json: string) => R | null,
+  now: number,
+): Promise<Reports<R>> {
+  if (living.length === 0) return viewAlone.read(own.report, parse);
+  const members = living.map(({ lastReport, ...instance }): Member<R> => {
+    if (instance.id !== own.id) return { ...instance, ...lastOf(instance, lastReport, parse, now) };
+    return { ...instance, report: own.report, toldAt: now, state: stateOf(own.report) };
+  });
+  const reports = members.flatMap(({ id, report }) => (report === null ? [] : [{ id, report }]));
+  const up = new Set<number | null>(
+    members.filter(({ state }) => state === 'up' || state === 'failing').map(({ id }) => id),
+  );
+  const deciding = reports.filter(({ id }) => up.has(id));
+  const reportTimes = members.flatMap(({ toldAt }) => toldAt ?? []);
+  const asOf = Math.min(now, ...reportTimes, ...(rows === null ? [] : [now - rowsAgeMs]));
+  return {
+    own,
+    members,
+    reports: reports.some(({ id }) => id === own.id) ? reports : [...reports, own],
+    deciding: deciding.length === 0 ? [own] : deciding,
+    rows,
+    asOf: Math.round(asOf),
+  };
+}
+
+function lastOf<R extends ServiceReport>(
+  { beganAt }: Instance,
+  lastReport: LastReports['living'][number]['lastReport'],
+  parse: (json: string) => R | null,
+  now: number,
+): Pick<Member<R>, 'report' | 'toldAt' | 'state'> {
+  if (lastReport === null) {
+    const state = now - beganAt > lateMs ? 'late' : 'starting';
+    return { report: null, toldAt: null, state };
+  }
+  const report = parse(lastReport.report);
+  const toldAt = Math.round(now - lastReport.ageMs);
+  const state = lastReport.ageMs > lateMs ? 'late' : report === null ? 'up' : stateOf(report);
+  return { report, toldAt, state };
+}
+
+function stateOf({ health: { status } }: ServiceReport): Member<unknown>['state'] {
+  return status === 'ok' ? 'up' : status;
 }

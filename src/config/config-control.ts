@@ -1,4 +1,7 @@
-/** The port to the configuration: the text in use, a new text, earlier texts. */
+/**
+ * The port to the configuration: the text in use, a new text, earlier texts; and its store, from
+ * which the port answers.
+ */
 import type { ConfigProblem } from './problems.ts';
 
 /** May be called at any time. Changes run one after the other. */
@@ -13,6 +16,28 @@ export interface ConfigControl {
   /** null: no such revision is stored. */
   kept(revision: string): Promise<ConfigKept | HistoryFault | null>;
 }
+
+/**
+ * Where the configuration in use is stored, and the steps that replace it there. `apply` and
+ * `reload` run one after the other, and never during a turn of another process's change.
+ */
+export interface ConfigStore
+  extends Pick<ConfigControl, 'onDisk' | 'apply' | 'history' | 'kept'>, AsyncDisposable {
+  readonly place: ConfigInUse['place'];
+  /** The absolute path; null: the configuration in use is in no file. */
+  readonly file: string | null;
+  /** Current problems of the store. */
+  readonly warnings: readonly Pick<ConfigProblem, 'code' | 'path' | 'message' | 'remedy'>[];
+  /** Uses the configuration in this machine's file. */
+  reload(): Promise<Applied>;
+}
+
+/** A configuration that is open beside the one in use. */
+export type OpenedConfig = {
+  readonly kind: 'opened';
+  use(): Applied;
+  drop(): Promise<void>;
+};
 
 /** Times are milliseconds since 1970. */
 export type ConfigInUse = {

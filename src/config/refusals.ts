@@ -1,47 +1,18 @@
-/** Every refusal of a configuration, each with its remedy. */
+/** The refusals of a configuration, each with its remedy. */
 import type { ConfigRefused } from './config-control.ts';
 import type { ConfigProblem } from './problems.ts';
-import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../cluster/backend.ts';
-import type { Disk } from '../app/config/file-on-disk.ts';
 
 /** A detail goes into the log and onto the status page, so it has at most this many sentences. */
 const sentencesMax = 10;
 
-const instancesMax = 5;
-
-const previousStays = 'The configuration before stays in use.';
+export const previousStays = 'The configuration before stays in use.';
 
 export const inNoFile = 'This configuration stands in no file.';
-export const inDatabase =
-  'The configuration in use lies in the database, where every svc has it from, and in no file.';
 export const stopping = 'The service is stopping; it takes no new configuration.';
 
 export function revisionConflict(revision: string): ConfigRefused {
   const detail = `Revision ${revision} is in use by now: read it, and make your change to that.`;
   return { kind: 'refused', code: 'revision_conflict', detail, revision };
-}
-
-/** @param disk neither the text in use nor the requested one */
-export function fileChanged(file: string, disk: Disk): ConfigRefused {
-  const { revision } = disk;
-  return { kind: 'refused', code: 'file_changed', detail: sentenceOfDisk(file, disk), revision };
-}
-
-function sentenceOfDisk(file: string, disk: Disk): string {
-  const askAgain = `ask again with ?edited=${disk.revision}`;
-  switch (disk.kind) {
-    case 'text':
-      return (
-        `${file} is not the configuration in use: somebody has edited it. Look at it; send svc a ` +
-        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${askAgain}.`
-      );
-    case 'missing':
-      return `Somebody has removed ${file}. To have it written anew, ${askAgain}.`;
-    case 'unreadable':
-      return `${disk.why}, so svc cannot keep what it would replace. Move it away by hand.`;
-    default:
-      return disk satisfies never;
-  }
 }
 
 export function invalid(problems: readonly ConfigProblem[]): ConfigRefused {
@@ -128,46 +99,6 @@ export function notSaved(why: string): ConfigRefused {
 export function rolledBack(why: string): ConfigRefused {
   return { kind: 'refused', code: 'rolled_back', detail: `${asSentence(why)} ${previousStays}` };
 }
-
-/** Refuses a configuration that other instances cannot use. */
-export function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefused {
-  const refusals = all.map(({ instance, code: reason, detail }) => {
-    const { id, host, version } = instance;
-    return { instance: id, host, version, reason, detail };
-  });
-  const sentences = all.slice(0, instancesMax).map(describeRefusal);
-  if (all.length > instancesMax) sentences.push(`So did ${all.length - instancesMax} more.`);
-  const detail = `${sentences.join(' ')} ${previousStays}`;
-  return { kind: 'refused', code: 'config_refused_by_instance', detail, refusals };
-}
-
-function describeRefusal({ instance, code, detail }: InstanceRefusal): string {
-  const who = describeInstance(instance);
-  if (code !== 'silent') return `${capital(who)} said no: ${detail}`;
-  return `${capital(who)} said nothing. ${detail} See whether it still runs, and ask again.`;
-}
-
-/** Names this instance in a refusal, since another one may accept the configuration. */
-export function withName(refused: ConfigRefused, self: NamedInstance): ConfigRefused {
-  return { ...refused, detail: `${capital(describeInstance(self))} said no: ${refused.detail}` };
-}
-
-/** Leaves out the sentence that the proposer adds anyway. */
-export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
-  return {
-    code,
-    detail: detail.endsWith(` ${previousStays}`)
-      ? detail.slice(0, -previousStays.length - 1)
-      : detail,
-  };
-}
-
-/** Names an instance for people: `instance 7 (web-2, svc 0.1.0)`. */
-export function describeInstance({ id, host, version }: NamedInstance): string {
-  return `instance ${id} (${[host, `svc ${version}`].filter((one) => one !== '').join(', ')})`;
-}
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Ends a sentence, so that another can follow. */
 function asSentence(why: string): string {

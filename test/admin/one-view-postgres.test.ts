@@ -1,10 +1,12 @@
 /** The admin API of two instances on one database: each instance answers for both. */
 import assert from 'node:assert/strict';
-import { openOneView } from '../../src/cluster/view.ts';
+import { hostname } from 'node:os';
+import { openView } from '../../src/cluster/view.ts';
 import { createSharedView } from '../../src/ledger/postgres/view/shared-view.ts';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import type { Status } from '../../src/admin/admin.ts';
-import { reportOf } from '../../src/admin/reports/report.ts';
+import { describeReport, reportOf } from '../../src/admin/reports/report.ts';
+import { readLiveEvent } from '../../src/admin/schemas/live-event.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { until } from '../contract/ledger/kit.ts';
@@ -27,12 +29,12 @@ async function startOne({ url, members, id }: Beginning) {
   const peers = members.join(id, { version: `1.2.${id}`, beganAt: world.clockMs });
   const shared = createSharedView((signal) => connect(url, { signal }));
   const { ports, events } = world;
-  const report: Parameters<typeof openOneView>[0]['report'] = (place) =>
-    reportOf(world.ports, place);
-  const admin = (): string => `127.0.0.1:${id}`;
-  const parts = { ...systemClock, peers, view: shared, events, admin, report };
-  const view = openOneView(parts, times);
-  world.ports = { ...ports, instances: view };
+  const report = (): string => describeReport(reportOf(world.ports));
+  const source = { report, liveEvents: events.frames, liveEventOf: readLiveEvent, events };
+  const clock = { now: ports.now, steady: systemClock.steady };
+  const view = openView({ ...clock, ...source, peers, view: shared }, times);
+  const place = () => ({ host: hostname(), admin: `127.0.0.1:${id}` });
+  world.ports = { ...ports, view, place };
   const server = await openAdmin(world, { access: withToken });
   const ask = async (path: string) => server.send('GET', path, head);
   return {

@@ -17,7 +17,7 @@ import { keepApprovals } from '../../src/app/approval-upkeep.ts';
 import { Runtime } from '../../src/app/runtime.ts';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import { createAlone } from '../../src/cluster/alone.ts';
-import type { Peers } from '../../src/cluster/peers.ts';
+import type { Coordination } from '../../src/cluster/cluster.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { createToolbox } from '../../src/brains/tools/governance.ts';
 import { FakeMessenger } from '../fake/messenger.ts';
@@ -104,12 +104,12 @@ function modelOf(script: Script, requests: ModelRequest[]): Model {
   };
 }
 
-/** @param peers the other instances on that ledger */
+/** @param cluster of the processes on that ledger */
 export async function openApprovalHouse(
   ledger: Ledger,
   clock: Clock,
   settings: Settings = {},
-  peers: Peers = createAlone(),
+  cluster: Coordination = createAlone(),
 ): Promise<House> {
   const now = (): number => clock.now;
   const idSource = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
@@ -117,7 +117,7 @@ export async function openApprovalHouse(
   const events = createEvents({ log, now, steady: steadyNow });
   Object.assign(events, { warned: ({ code }: { code: string }) => warned.push(code) });
   const flow = { ledger, events, ids: idSource, now, steady: steadyNow, random: Math.random };
-  const host = new Runtime(flow, { peers });
+  const host = new Runtime(flow, { cluster });
   const messenger = new FakeMessenger();
   const requests: ModelRequest[] = [];
   const tool = fakeTool('webhook_call', 'url', { effect: 'outside', reachesOut: true });
@@ -170,7 +170,7 @@ export async function openApprovalHouse(
     if (problem !== null) throw new Error(problem.message);
   };
   await apply(settings);
-  const end = keepApprovals({ ...flow, peers, runtime: host });
+  const end = keepApprovals({ ...flow, cluster, runtime: host });
   const repliesIn = (where: string): readonly Reply[] =>
     messenger.delivered.filter(({ conversation }) => (conversation as string) === where);
   const reply = async (where: string, n: number): Promise<Reply> => {

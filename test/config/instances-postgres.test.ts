@@ -3,8 +3,16 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { beginShared } from '../../src/app/run.ts';
-import { House, marked, sharedDocument, webhookAt, type Instance } from './stage-postgres.ts';
+import { beginConfig } from '../../src/app/run.ts';
+import { createAlone } from '../../src/cluster/alone.ts';
+import {
+  clusterOf,
+  House,
+  marked,
+  sharedDocument,
+  webhookAt,
+  type Instance,
+} from './stage-postgres.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { Way } from '../fake/postgres/way.ts';
 import { until } from '../support/waiting.ts';
@@ -159,14 +167,13 @@ suite('one configuration', { skip: noPostgres }, () => {
   test('a start whose text is in use no more ends, and says to start again', async () => {
     await using house = await House.open();
     const a = await house.start('a');
-    const { configs } = await house.instances.join('late');
-    const late = await beginShared(configs, { text: JSON.stringify(marked('late')) });
+    const cluster = clusterOf(await house.instances.join('late'));
+    const late = await beginConfig(cluster, { text: JSON.stringify(marked('late')) });
     assert.ok(late?.kind === 'failed' && late.code === 'config_moved', JSON.stringify(late));
     assert.match(late.message, /start svc again/);
-    const same = await beginShared(configs, { text: JSON.stringify(sharedDocument()) });
-    assert.ok(same?.kind === 'shared');
-    assert.equal(same.n, (await a.member.configs.current()).n);
-    assert.equal(await beginShared(null, { text: '{}' }), null);
+    assert.equal(await beginConfig(cluster, { text: JSON.stringify(sharedDocument()) }), null);
+    assert.equal((await a.member.configs.look(null)).behind.length, 0);
+    assert.equal(await beginConfig(createAlone(), { text: '{}' }), null);
   });
 
   test('who ends is not asked any more, and one that waits for others goes on', async () => {

@@ -10,7 +10,10 @@ import type { Applied } from '../../src/config/config-control.ts';
 import { inspectConfig, revisionOf, type Inspection } from '../../src/config/inspect.ts';
 import { namedSecrets, resolveSecrets } from '../../src/config/secrets.ts';
 import { Control } from '../../src/app/config/control.ts';
-import { inspectShared } from '../../src/app/config/start.ts';
+import { inspectInDatabase } from '../../src/app/config/own-file.ts';
+import { AgreedConfigStore } from '../../src/cluster/agreed-config.ts';
+import type { Cluster } from '../../src/cluster/cluster.ts';
+import { createCluster } from '../../src/cluster/several.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -20,6 +23,7 @@ import { createLookupBeside } from '../../src/app/secret-lookup.ts';
 import { createRunningConfig, createServiceDeps } from '../../src/app/service.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { Instances, type Member } from '../fake/postgres/config-members.ts';
+import { FakeView } from '../fake/shared-view.ts';
 import { scratch } from '../support/program.ts';
 
 const nowhere = 'http://127.0.0.1:9';
@@ -103,25 +107,23 @@ export class Instance implements AsyncDisposable {
   #reload: () => void = () => {};
 
   private constructor(member: Member, folder: string, parts: Awaited<ReturnType<typeof parted>>) {
-    const { host, deps, said, first, n, rest } = parts;
+    const { host, deps, said, first, cluster, rest } = parts;
     this.member = member;
     this.folder = folder;
     this.file = join(folder, 'svc.json');
     this.#host = host;
     this.#deps = deps;
     this.#said = said;
-    const { configs, peers } = member;
     const place = { file: this.file, env: {} };
     const onBehind = (why: string): void => {
       this.behind.push(why);
       this.#stopping.abort();
     };
-    const shared = { ...place, configs, peers, n, version: '1.2.3', steady: deps.steady, onBehind };
-    const source = { ...place, onReload: (act: () => void) => void (this.#reload = act) };
+    const onReload = (act: () => void): void => void (this.#reload = act);
     const stop = this.#stopping.signal;
     const onUsed = (): void => {};
     this.control = new Control(
-      { ...rest, source, shared, runtime: host, deps, stop, onUsed },
+      { ...rest, cluster, place, onReload, onBehind, runtime: host, deps, stop, onUsed },
       first,
     );
   }
@@ -189,10 +191,11 @@ async function inspectHere(
     by: 'start',
   });
   if (current.text === own.text) return own;
-  return inspectShared(current, own, { file, env: {} });
+  return inspectInDatabase(current, own, { file, env: {} });
 }
 
-async function parted({ configs, peers }: Member, folder: string, started: Started) {
+async function parted(member: Member, folder: string, started: Started) {
+  const { configs, peers } = member;
   const { document = sharedDocument(), env = {} } = started;
   const file = join(folder, 'svc.json');
   await writeFile(file, JSON.stringify(document));
@@ -215,13 +218,35 @@ async function parted({ configs, peers }: Member, folder: string, started: Start
   const deps = createServiceDeps(events, '1.2.3', null, false);
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const ledger = createMemoryLedger({ now, steady, ids });
-  const host = new Runtime({ ledger, events, ids, now, steady, random: Math.random }, { peers });
+  const host = new Runtime(
+    { ledger, events, ids, now, steady, random: Math.random },
+    { cluster: peers },
+  );
   const values = resolveSecrets(config, found).secrets;
   assert.equal(await host.use(createRunningConfig(text, config, values, deps, new Map())), null);
   const revision = revisionOf(text);
-  const n = started.n ?? (await configs.begin({ text, revision, by: 'start' })).n;
+  const cluster = await startCluster(member, text, started);
   const reader = { privateConversations: async () => 0 };
   const first = { text, revision, config, storage, warnings };
   const rest = { reader, lookup, log, tokenWanted: true };
-  return { host, deps, said: () => said, first, n, rest };
+  return { host, deps, said: () => said, first, cluster, rest };
+}
+
+export function clusterOf({ configs, peers }: Member): Cluster {
+  const { view } = new FakeView();
+  return createCluster({ ...systemClock, configs, peers, view, version: '1.2.3' });
+}
+
+async function startCluster(
+  member: Member,
+  text: string,
+  { n }: Started,
+): Promise<Pick<Cluster, 'openConfigStore'>> {
+  if (n !== undefined) {
+    const deps = { ...member, ...systemClock, n, version: '1.2.3' };
+    return { openConfigStore: (local) => new AgreedConfigStore({ ...deps, local }) };
+  }
+  const cluster = clusterOf(member);
+  assert.deepEqual(await cluster.beginConfig(text), { kind: 'begun' });
+  return cluster;
 }

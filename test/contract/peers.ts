@@ -1,7 +1,7 @@
 /** The contract of every backend of `Peers` towards one instance. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Peers } from '../../src/cluster/peers.ts';
+import type { Peers } from '../../src/cluster/backend.ts';
 
 /** An instance on a ledger of its own; both end together. */
 export type OpenPeers = () => Promise<AsyncDisposable & { readonly peers: Peers }>;

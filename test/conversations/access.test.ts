@@ -7,7 +7,7 @@ import type { Inbound } from '../../src/domain/message.ts';
 import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
 import { sharedPairings } from '../../src/app/runtime.ts';
 import { createAlone } from '../../src/cluster/alone.ts';
-import type { Peers } from '../../src/cluster/peers.ts';
+import type { Coordination } from '../../src/cluster/cluster.ts';
 import {
   echo,
   openHouse,
@@ -103,14 +103,17 @@ test('a code lets a stranger in once the operator takes it, and it is taken once
 test('who was let in by another instance may talk once that is told', async () => {
   const clock = { now: Date.now() };
   const ledger = openMemory(clock);
-  const peers = createAlone();
-  const it = openHouse(ledger, clock, { peers });
+  const cluster = createAlone();
+  const it = openHouse(ledger, clock, { cluster });
   await it.host.use(runningConfigOf(it.messenger.bot('77:a'), echo('b'), pairing));
   await it.messenger.say('5', 'let me in');
   await until(() => it.messenger.delivered.length === 1);
   const code = /: ([A-Z0-9]{8})\./.exec(it.messenger.delivered[0]!.text)![1]!;
   const random = (): void => {};
-  const elsewhere = sharedPairings({ ledger, now: () => clock.now }, { fillRandom: random, peers });
+  const elsewhere = sharedPairings(
+    { ledger, now: () => clock.now },
+    { fillRandom: random, cluster },
+  );
   assert.equal((await elsewhere.admit(code)).kind, 'admitted');
   await it.messenger.say('5', 'hello');
   await until(() => it.messenger.delivered.length === 2);
@@ -123,12 +126,12 @@ test('of several instances one alone is connected to an account', async () => {
   const alone = createAlone();
   const posts: string[] = [];
   const free = Promise.withResolvers<void>();
-  const withLease: Peers['withLease'] = async (post, run, wanted) => {
+  const withLease: Coordination['withLease'] = async (post, run, wanted) => {
     posts.push(post);
     await free.promise;
     return alone.withLease(post, run, wanted);
   };
-  const it = openHouse(openMemory(clock), clock, { peers: { ...alone, withLease } });
+  const it = openHouse(openMemory(clock), clock, { cluster: { ...alone, withLease } });
   await it.host.use(runningConfigOf(it.messenger.bot('77:a'), echo('b'), null));
   for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
   assert.deepEqual(posts, [it.messenger.key]);

@@ -11,6 +11,7 @@ import type { AdminPorts, Health } from '../../src/admin/admin.ts';
 import type { OperatorAccess } from '../../src/admin/http/auth.ts';
 import { createAdminServer } from '../../src/admin/http/server.ts';
 import type { BrainConfig, Config } from '../../src/config/config.ts';
+import { viewAlone } from '../../src/cluster/alone.ts';
 import type { EnvName } from '../../src/config/secret-value.ts';
 import type { ListenAddress } from '../../src/config/address.ts';
 import type { AuditRow } from '../../src/domain/audit.ts';
@@ -103,7 +104,8 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     connections: () => 4,
     mcp: () => [],
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
-    instances: null,
+    view: viewAlone,
+    place: () => ({ host: '', admin: null }),
     reader: fakeReader(world.calls),
     takeovers: fakeByHand(world.calls),
     approvals: fakeDeciding(world.calls),

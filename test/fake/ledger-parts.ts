@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow } from '../../src/lib/clock.ts';
-import { createAlone } from '../../src/cluster/alone.ts';
+import { peersAlone } from './peers.ts';
 import { CrashIsolation } from '../../src/ledger/engine/order/crash-isolation.ts';
 import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { DeadLetters } from '../../src/ledger/postgres/ledger/dead-letters.ts';
@@ -102,7 +102,7 @@ export async function openParts(
   });
   opened.defer(() => batches.close());
   const heartbeat = { onEnd() {}, onNews() {} } as unknown as PeersWithHeartbeat['heartbeat'];
-  const peers: PeersWithHeartbeat = { ...createAlone(), id: joined.id, heartbeat, close() {} };
+  const peers: PeersWithHeartbeat = { ...peersAlone(), id: joined.id, heartbeat, close() {} };
   const limits = { aloneMs: 30_000, besideMs: 3_000, stallMs: 120_000 };
   const marks = { mark: () => Promise.resolve(true), clear() {} };
   const crashIsolation = new CrashIsolation([], { rows, steady: steadyNow, limits, ...marks });

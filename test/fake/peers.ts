@@ -1,8 +1,13 @@
 /** Instances on one ledger, all in this process, with their leases and broadcasts. */
-import { Listeners } from '../../src/cluster/alone.ts';
-import type { Instance, Peers } from '../../src/cluster/peers.ts';
+import { createAlone, Listeners } from '../../src/cluster/alone.ts';
+import type { Instance, Peers } from '../../src/cluster/backend.ts';
 
 type Seat = { readonly began: Omit<Instance, 'posts'>; readonly ears: Listeners };
+
+/** Of one instance. */
+export function peersAlone(): Peers {
+  return { ...createAlone(), id: 0, instances: () => [] };
+}
 
 export class FakePeers {
   readonly #seats = new Map<number, Seat>();

@@ -1,10 +1,6 @@
 /** The shared view of instances, in this process. A test may hold it back, or make it fail. */
-import type {
-  SharedSnapshot,
-  LiveEventBatch,
-  RowsOfChannel,
-  SharedView,
-} from '../../src/cluster/shared-view.ts';
+import type { LiveEventBatch, SharedSnapshot, SharedView } from '../../src/cluster/backend.ts';
+import type { RowsOfChannel } from '../../src/cluster/cluster.ts';
 
 export class FakeView {
   readonly reports = new Map<number, { readonly report: string; readonly at: number }>();

@@ -187,15 +187,15 @@ export const flow: readonly Fault[] = [
   {
     name: 'Who was let in by another instance is a stranger still.',
     file: 'src/app/runtime.ts',
-    find: 'peers.onBroadcast(pairingsTopic, (type) => pairings.doubt(type));',
+    find: 'cluster.onBroadcast(pairingsTopic, (type) => pairings.doubt(type));',
     replace: '',
     seenBy: ['test/conversations/access.test.ts'],
   },
   {
     name: 'Every instance is connected to an account.',
     file: 'src/app/running-config.ts',
-    find: 'isExclusive ? peers.withLease(this.key, runUntil, signal) : runUntil(signal)',
-    replace: 'isExclusive ? runUntil(signal) : peers.withLease(this.key, runUntil, signal)',
+    find: 'isExclusive ? cluster.withLease(this.key, runUntil, signal) : runUntil(signal)',
+    replace: 'isExclusive ? runUntil(signal) : cluster.withLease(this.key, runUntil, signal)',
     seenBy: ['test/conversations/access.test.ts'],
   },
   {

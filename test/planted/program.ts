@@ -116,8 +116,8 @@ export const service: readonly Fault[] = [
   {
     name: 'Two connections of one bot are open at once while the configuration changes.',
     file: 'src/app/running-config.ts',
-    find: 'connection.start(acceptOn(key), events, peers, allStopped);',
-    replace: 'connection.start(acceptOn(key), events, peers, null && allStopped);',
+    find: 'connection.start(acceptOn(key), events, cluster, allStopped);',
+    replace: 'connection.start(acceptOn(key), events, cluster, null && allStopped);',
   },
   {
     name: 'When one channel cannot be opened, the others stay open.',

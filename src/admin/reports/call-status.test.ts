@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messageId } from '../../../test/fake/admin-world.ts';
-import { makeInstances, placeOf, type OtherInstance } from '../../../test/fake/other-instances.ts';
+import { makeInstances, type OtherInstance } from '../../../test/fake/other-instances.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { statusOf } from '../status.ts';
 import { reportOf, describeReport, type Report } from './report.ts';
@@ -136,7 +136,7 @@ test('of models that have gone some are told to others, and all of those in use'
   const { asked } = two();
   for (let n = 0; n < 60; n++) call(asked, 1_000_000, 'answer', `local_runtime/${n}` as ModelName);
   call(asked, 1_000_000, 'answer');
-  const report = JSON.parse(describeReport(reportOf(asked.ports, placeOf(1)))) as Report;
+  const report = JSON.parse(describeReport(reportOf(asked.ports))) as Report;
   assert.equal(report.models.filter(({ inUse }) => inUse === false).length, 20);
   assert.ok(report.models.some(({ model }) => model === small));
 });

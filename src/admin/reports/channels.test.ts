@@ -5,7 +5,7 @@ import { makeInstances, type OtherInstance } from '../../../test/fake/other-inst
 import type { ChannelState } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { routesOf, statusOf } from '../status.ts';
-import { wholeOf } from './whole.ts';
+import { wholeOf } from './report.ts';
 
 const bot = 'messenger_a:7' as ChannelKey;
 

@@ -1,7 +1,7 @@
 /** Whether replies arrive, merged from several instances. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KeptRows } from './instances.ts';
+import type { RowsOfChannel } from '../../cluster/cluster.ts';
 import { deliveriesOf } from './merging.ts';
 import type { Report, DeliverySummary } from './report.ts';
 
@@ -16,7 +16,7 @@ const quiet: DeliverySummary = {
 };
 
 function wholeOf(
-  rows: readonly KeptRows[] | null,
+  rows: readonly RowsOfChannel[] | null,
   ...told: readonly (readonly DeliverySummary[] | null)[]
 ): Parameters<typeof deliveriesOf>[0] {
   const reports = told.map((deliveries, at) => ({

@@ -6,7 +6,7 @@ import { makeInstances } from '../../../test/fake/other-instances.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { statusOf } from '../status.ts';
 import { throughputOf, turnedAwayBy } from './merging.ts';
-import { wholeOf } from './whole.ts';
+import { wholeOf } from './report.ts';
 
 const channel = 'webhook' as ChannelKey;
 const model = 'local_runtime/small' as ModelName;

@@ -1,4 +1,15 @@
-/** Merges the counts of all instances. Each counts since its own start. */
+/**
+ * Merges all instances on the ledger into one service. Numbers are sums of the living instances'
+ * last reports. For a state, the best source counts:
+ *
+ * - of a messenger: the instance that has its connection;
+ * - of a provider, a model or a brain: all instances with recent calls or turns;
+ * - of a part that every instance has (the service itself, a channel that listens): the gravest
+ * state of the instances that are neither late nor stopping. Without any, the asked instance.
+ */
+import { findKind, isListener, isMessenger, type ChannelConfig } from '../../channels/registry.ts';
+import type { Config } from '../../config/config.ts';
+import type { ChannelState } from '../../domain/event.ts';
 import { fiveMinutesMs } from '../../lib/durations.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
@@ -6,7 +17,10 @@ import { Histogram } from '../../lib/histogram.ts';
 import type { RecentPair } from '../../lib/sliding-counts.ts';
 import type {
   BacklogStatus,
+  ChannelStatus,
   CountsStatus,
+  InstanceStatus,
+  PostStatus,
   Status,
   ThroughputStatus,
   WarningSummary,
@@ -19,8 +33,8 @@ import {
   type Report,
   type DeliverySummary,
   type CallsReport,
+  type Whole,
 } from './report.ts';
-import type { InstanceReport, Whole } from './whole.ts';
 import type { TryCounts, TryReason } from '../../telemetry/delivery-meters.ts';
 import type { DeliveryStatus } from '../deliveries.ts';
 import type { FailureKind } from '../../domain/failure.ts';
@@ -173,7 +187,7 @@ export function serviceHealth({
 }
 
 /** The senders that the gates of all instances turned away, newest first. */
-export function turnedAwayBy(reports: readonly InstanceReport[]): readonly TurnedAway[] {
+export function turnedAwayBy(reports: Whole['reports']): readonly TurnedAway[] {
   const rows = new Map<string, TurnedAway>();
   for (const { report } of reports) {
     for (const row of report.turnedAway) {
@@ -399,3 +413,148 @@ function sinceOf(standing: HealthLevel, all: readonly Shown[]): number {
 }
 
 const unknownShown: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
+
+/** The instances, as the status shows them. */
+export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[] {
+  return members.map(({ id, version, state, beganAt, toldAt, posts, report }) => {
+    const listeners = (report?.listeners ?? []).map((one) => {
+      return { of: one.type, address: listenerAddress(one, asker) };
+    });
+    const admin = report?.admin ?? null;
+    return {
+      id,
+      state,
+      reason: reasonOf(state, report),
+      version,
+      revision: report?.revision ?? null,
+      startedAt: Math.round(beganAt),
+      toldAt,
+      host: report?.host ?? null,
+      addresses: [
+        ...listeners,
+        ...(admin === null ? [] : [{ of: 'admin', address: `http://${admin}` }]),
+      ],
+      posts: posts.map(postStatus),
+      perMinute: report?.perMinute ?? null,
+      inHand: report?.inHand ?? null,
+      waiting: report?.waiting ?? null,
+    };
+  });
+}
+
+/** Names a lease: a messenger by the platform's name, another by its own word. */
+function postStatus(post: string): PostStatus {
+  const word = findKind(channelTypeOf(post as ChannelKey))?.name ?? post;
+  return { post, name: word.charAt(0).toUpperCase() + word.slice(1) };
+}
+
+function reasonOf(state: InstanceStatus['state'], report: Report | null): string | null {
+  if (state === 'up' && report === null) return 'This version cannot read what it tells of itself.';
+  return state === 'failing' || state === 'stopping' ? (report?.health.reason ?? null) : null;
+}
+
+type Listens = { readonly type: string; readonly bind: string; readonly path: string };
+
+/** The address that messages are sent to. A configured path may be a secret. */
+export function listenerAddress({ type, bind, path }: Listens, asker: Viewer): string {
+  const mayTell = asker === 'operator' || path === findKind(type)?.listener?.path;
+  return `http://${bind}${mayTell ? path : ''}`;
+}
+
+// Merges the states of each channel over all instances.
+
+/** The gravest first. */
+const gravestFirst: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
+
+type HealthParts = Pick<ChannelStatus, 'state' | 'since' | 'reason' | 'lastSeenAt' | 'instance'>;
+type ChannelReport = { readonly id: number | null; readonly view: Report['channels'][number] };
+
+/** @param config of the asked instance; the others have the same, except during a change */
+export function channelsOf(
+  whole: Whole,
+  { channels, routes }: Pick<Config, 'channels' | 'routes'>,
+  asker: Viewer,
+): ChannelStatus[] {
+  return channels.map((channel) => {
+    const { type } = channel;
+    const brain = routes.find((route) => route.channel === type)?.brain ?? null;
+    const listens = { type, bind: '', path: '', ...listensAt(channel) };
+    return {
+      type,
+      ...standingOf(whole, channel),
+      brain,
+      address: isListener(channel) ? listenerAddress(listens, asker) : null,
+      addresses: addressesOf(whole, type, asker),
+    };
+  });
+}
+
+function listensAt(channel: ChannelConfig): { bind: string; path: string } | null {
+  return isListener(channel) ? { bind: channel.bind.text, path: channel.path } : null;
+}
+
+function addressesOf(
+  { members }: Whole,
+  type: string,
+  asker: Viewer,
+): NonNullable<ChannelStatus['addresses']> {
+  return members.flatMap(({ id, report }) =>
+    (report?.listeners ?? [])
+      .filter((one) => one.type === type)
+      .map((one) => ({ instance: id, address: listenerAddress(one, asker) })),
+  );
+}
+
+function standingOf(whole: Whole, channel: ChannelConfig): HealthParts {
+  const channelReports = channelReportsOf(whole.deciding, channel.type);
+  const own = channelReportsOf([whole.own], channel.type)[0];
+  if (own === undefined) {
+    const reason = 'No route leads from it.';
+    return { state: 'unrouted', since: null, reason, lastSeenAt: null, instance: null };
+  }
+  if (whole.members.length > 0 && isMessenger(channel))
+    return ofMessenger(whole, channelReports, own);
+  return gravestOf(channelReports, own);
+}
+
+function channelReportsOf(reports: Whole['reports'], type: string): ChannelReport[] {
+  return reports.flatMap(({ id, report }) => {
+    const view = report.channels.find((one) => one.type === type);
+    return view === undefined ? [] : [{ id, view }];
+  });
+}
+
+/** The holder of the lease has the connection. The others only wait for it. */
+function ofMessenger(
+  { members, reports }: Whole,
+  channelReports: readonly ChannelReport[],
+  own: ChannelReport,
+): HealthParts {
+  for (const { id, posts, beganAt } of members) {
+    const known = channelReportsOf(reports, own.view.type).find((one) => one.id === id);
+    const key = (known ?? own).view.key;
+    if (key === null || !posts.includes(key)) continue;
+    if (known !== undefined) return { ...stateFieldsOf(known), instance: id };
+    return { state: 'starting', since: beganAt, reason: null, lastSeenAt: null, instance: id };
+  }
+  const gravest = gravestOf(channelReports, own);
+  if (gravest.state === 'failed' || gravest.state === 'degraded') return gravest;
+  const reason = 'No instance has its connection yet.';
+  return { ...gravest, state: 'starting', reason, instance: null };
+}
+
+/** Names the instance unless all have the same state. */
+function gravestOf(channelReports: readonly ChannelReport[], own: ChannelReport): HealthParts {
+  const graver = (one: ChannelReport, other: ChannelReport): ChannelReport =>
+    gravestFirst.indexOf(other.view.state) < gravestFirst.indexOf(one.view.state) ? other : one;
+  const gravest = channelReports.reduce(
+    graver,
+    channelReports.find(({ id }) => id === own.id) ?? channelReports[0] ?? own,
+  );
+  const isSame = channelReports.every(({ view }) => view.state === gravest.view.state);
+  return { ...stateFieldsOf(gravest), instance: isSame ? null : gravest.id };
+}
+
+function stateFieldsOf({ view: { state, since, reason, lastSeenAt } }: ChannelReport) {
+  return { state, since, reason, lastSeenAt };
+}

@@ -32,7 +32,7 @@ import {
   type Described,
   type IdText,
 } from '../schemas/schema.ts';
-import type { Place } from './instances.ts';
+import type { Reports } from '../../cluster/cluster.ts';
 import type { DeliveryMeters } from '../../telemetry/delivery-meters.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import type { ChannelBacklog } from '../../ledger/ledger.ts';
@@ -262,10 +262,17 @@ const turnedAwayMax = 100;
 
 type Ports = Pick<
   AdminPorts,
-  'version' | 'health' | 'runningConfig' | 'meters' | 'gauges' | 'backlog' | 'turnedAway'
+  'version' | 'health' | 'runningConfig' | 'meters' | 'gauges' | 'backlog' | 'turnedAway' | 'place'
 >;
 
-export function reportOf(ports: Ports, { host, admin }: Place): Report {
+/** What an answer about the service as a whole is made of. */
+export type Whole = Reports<Report>;
+
+export function wholeOf(ports: Ports & Pick<AdminPorts, 'view'>): Promise<Whole> {
+  return ports.view.read(reportOf(ports), readReport);
+}
+
+export function reportOf(ports: Ports): Report {
   const runningConfig = ports.runningConfig();
   const { meters } = ports;
   const channels = [...meters.channels.values()];
@@ -273,8 +280,7 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
   return {
     version: ports.version,
     revision: runningConfig.revision,
-    host,
-    admin,
+    ...ports.place(),
     health: healthOf(ports),
     perMinute: meters.perMinute(),
     ways: meters.ways(),

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, makeWorld, revision } from '../../../test/fake/admin-world.ts';
 import { ids, said } from '../../../test/fake/admin-ledger.ts';
-import { makeInstances, placeOf } from '../../../test/fake/other-instances.ts';
+import { makeInstances, viewOf } from '../../../test/fake/other-instances.ts';
 import { findKind } from '../../channels/registry.ts';
 import { statusOf } from '../status.ts';
-import { readReport, reportOf, describeReport } from './report.ts';
-import { instancesOf, wholeOf } from './whole.ts';
+import { instancesOf } from './merging.ts';
+import { readReport, reportOf, describeReport, wholeOf } from './report.ts';
 
 const nameOfA = findKind('messenger_a')!.name;
 
@@ -15,8 +15,10 @@ test('one that works alone is all there is, and nobody is counted', async () => 
   const { ports } = makeWorld();
   const { instance, instances, asOf } = await statusOf(ports, 'operator', 'operator');
   assert.deepEqual([instance, instances, asOf], [null, [], null]);
-  const seen = async () => ({ living: [], rows: null, rowsAgeMs: 0 });
-  const shared = { ...ports, instances: { own: 0, place: () => placeOf(0), reports: seen } };
+  const shared = {
+    ...ports,
+    view: viewOf(0, () => ({ living: [], rows: null, rowsAgeMs: 0 }), ports.now),
+  };
   assert.deepEqual((await statusOf(shared, 'operator', 'operator')).instances, []);
 });
 
@@ -117,7 +119,7 @@ test('a path that somebody chose is told to the operator alone', async () => {
 test('a report holds what was counted and nothing that was said', () => {
   const world = makeWorld();
   live(world.events);
-  const told = describeReport(reportOf(world.ports, placeOf(1)));
+  const told = describeReport(reportOf(world.ports));
   assert.deepEqual(readReport(told), JSON.parse(told), 'it comes as it was told');
   for (const secret of ['the answer', said, ids.conversation, 'SECRET', 'BOT']) {
     assert.ok(!told.includes(secret), secret);

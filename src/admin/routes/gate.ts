@@ -7,7 +7,7 @@ import {
 } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
 import { turnedAwayBy } from '../reports/merging.ts';
-import { wholeOf } from '../reports/whole.ts';
+import { wholeOf } from '../reports/report.ts';
 import { json, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
   pairingSchema,

@@ -1,7 +1,8 @@
 import { namedSecrets } from '../../config/secrets.ts';
 import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
 import { answerWith } from '../http/answer.ts';
-import { channelsOf, wholeOf } from '../reports/whole.ts';
+import { channelsOf } from '../reports/merging.ts';
+import { wholeOf } from '../reports/report.ts';
 import { brainsOf, routesOf, statusOf, storageOf } from '../status.ts';
 import * as schemas from '../schemas/status.ts';
 import { readRoute, type Route } from './route.ts';

@@ -11,9 +11,11 @@ import {
   maybe,
   maybeInteger,
   maybeText,
+  Misshapen,
   objectWith,
   oneOf,
   only,
+  read,
   text,
   type IdText,
   type Schema,
@@ -81,6 +83,17 @@ export const liveEventKinds: readonly LiveEventKind[] = liveEventSchema.oneOf.ma
 export function liveEventOf(one: LiveEvent | Dropped): unknown {
   const { instance, ...fields } = only(liveEventSchema, one) as LiveEvent | Dropped;
   return instance === null ? fields : { ...fields, instance };
+}
+
+/** @returns null: an event of a kind that only a newer svc knows */
+export function readLiveEvent(received: unknown): LiveEvent | null {
+  try {
+    const one = read(liveEventSchema, received);
+    return one.kind === 'dropped' ? null : one;
+  } catch (error) {
+    if (error instanceof Misshapen) return null;
+    throw error;
+  }
 }
 
 function liveEvent<const Kind extends string, const P extends Readonly<Record<string, Schema>>>(

@@ -1,6 +1,6 @@
 /**
  * Brings new configurations into use while svc runs: from the admin API, the history, another
- * instance, or the file after a signal. One at a time, each by the same steps: check → compare with
+ * process of the cluster, or the file after a signal. One at a time, each by the same steps: check → compare with
  * the fields that need a restart → secrets → skills → running configuration → runtime. The config
  * store decides where and when to save it. After any failure the previous configuration stays in
  * use, and the refusal says why.
@@ -15,18 +15,27 @@ import type {
   ConfigOnDisk,
   ConfigRefused,
   ConfigRow,
+  ConfigStore,
   HistoryFault,
+  OpenedConfig,
 } from '../../config/config-control.ts';
-import { DatabaseConfigStore, type SharedDeps } from '../../cluster/agreed-config.ts';
+import type { Cluster, LocalConfig } from '../../cluster/cluster.ts';
 import { FileConfigStore } from './file-store.ts';
 import type { Runtime } from '../runtime.ts';
-import type { ConfigStore, ConfigSource, Installer, OpenedConfig } from './config-store.ts';
+import { localConfig } from './own-file.ts';
 import type { Log } from '../../lib/log.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import type { OpenedRunningConfig, RunningConfig } from '../running-config.ts';
 import type { ServiceSecrets } from '../../secrets/secrets.ts';
 import type { ServiceDeps } from '../service.ts';
-import { prepareConfig, type ConfigSnapshot, type NextConfig, type Warning } from './prepare.ts';
+import {
+  prepareConfig,
+  type ConfigPlace,
+  type ConfigSnapshot,
+  type Installer,
+  type NextConfig,
+  type Warning,
+} from './prepare.ts';
 import type { PrivateTurns } from './private-warning.ts';
 import { rolledBack, stopping } from '../../config/refusals.ts';
 import { changesOf, sentencesOf } from '../../config/changes/changes.ts';
@@ -35,10 +44,11 @@ import { overriddenChanges } from '../../config/own-addresses.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 
 export type ControlDeps = {
-  /** The file that the configuration came from; null: none. */
-  readonly source: ConfigSource | null;
-  /** null: the configuration is stored in the file, for this process alone. */
-  readonly shared: SharedDeps | null;
+  readonly cluster: Pick<Cluster, 'openConfigStore'>;
+  readonly place: ConfigPlace;
+  /** Takes a function to call when the file must be read again. Null: the text is in no file. */
+  readonly onReload: ((reload: () => void) => void) | null;
+  readonly onBehind: LocalConfig['onBehind'];
   readonly runtime: Runtime;
   readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
@@ -67,13 +77,13 @@ export class Control implements ConfigControl {
     this.#options = options;
     this.#used = first;
     this.#usedAt = options.deps.now();
-    const { source, shared } = options;
+    const { cluster, place, onReload, onBehind } = options;
     const installer = this.#installer();
-    this.#configStore =
-      shared === null
-        ? new FileConfigStore(installer, source)
-        : new DatabaseConfigStore(installer, shared);
-    source?.onReload(() => void this.#reload());
+    this.#configStore = cluster.openConfigStore(
+      localConfig(installer, place, onBehind),
+      () => new FileConfigStore(installer, onReload === null ? null : place),
+    );
+    onReload?.(() => void this.#reload());
   }
 
   get used(): ConfigSnapshot {

@@ -9,42 +9,42 @@ import type {
   ConfigOnDisk,
   ConfigRefused,
   ConfigRow,
+  ConfigStore,
   HistoryFault,
 } from '../../config/config-control.ts';
 import { inspectConfig, inspectText, revisionOf } from '../../config/inspect.ts';
 import { readDisk, type Disk } from './file-on-disk.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
-import type { ConfigStore, ConfigSource, Installer } from './config-store.ts';
-import { heldBackByFile, type NextConfig } from './prepare.ts';
-import { fileChanged, inNoFile, notSaved, revisionConflict } from '../../config/refusals.ts';
+import { heldBackByFile, type ConfigPlace, type Installer, type NextConfig } from './prepare.ts';
+import { inNoFile, notSaved, revisionConflict } from '../../config/refusals.ts';
 import { replaceFile } from './saved-file.ts';
 
 export class FileConfigStore implements ConfigStore {
   readonly warnings = [];
   readonly #installer: Installer;
   /** null: the configuration came from no file, and is never saved. */
-  readonly #source: ConfigSource | null;
+  readonly #place: ConfigPlace | null;
   /** null: the time of the file counts. */
   #savedAt: number | null = null;
 
-  constructor(installer: Installer, source: ConfigSource | null) {
+  constructor(installer: Installer, place: ConfigPlace | null) {
     this.#installer = installer;
-    this.#source = source;
+    this.#place = place;
   }
 
   get place(): 'file' | 'nowhere' {
-    return this.#source === null ? 'nowhere' : 'file';
+    return this.#place === null ? 'nowhere' : 'file';
   }
 
   get file(): string | null {
-    return this.#source?.file ?? null;
+    return this.#place?.file ?? null;
   }
 
   async onDisk(): Promise<ConfigOnDisk> {
-    if (this.#source === null) {
+    if (this.#place === null) {
       return { revision: this.#installer.used().revision, text: null, why: inNoFile };
     }
-    const disk = await readDisk(this.#source.file);
+    const disk = await readDisk(this.#place.file);
     const { revision } = disk;
     if (disk.kind === 'text') return { revision, text: disk.text, why: null };
     return { revision, text: null, why: `${disk.why}.` };
@@ -54,8 +54,8 @@ export class FileConfigStore implements ConfigStore {
     const { text, revision } = this.#installer.used();
     const savedAt = await this.#savedWhen();
     const now = { revision, savedAt, bytes: Buffer.byteLength(text), used: true };
-    if (this.#source === null) return [now];
-    const kept = await listKept(this.#source.file).catch(faultOf(this.#source.file));
+    if (this.#place === null) return [now];
+    const kept = await listKept(this.#place.file).catch(faultOf(this.#place.file));
     if ('kind' in kept) return kept;
     const before = kept.filter((row) => row.revision !== revision);
     return [now, ...before.map((row) => ({ ...row, used: false }))];
@@ -66,8 +66,8 @@ export class FileConfigStore implements ConfigStore {
     if (revision === used.revision) {
       return { revision, text: used.text, savedAt: await this.#savedWhen() };
     }
-    if (this.#source === null) return null;
-    const { file } = this.#source;
+    if (this.#place === null) return null;
+    const { file } = this.#place;
     const found = await readKept(file, revision).catch(faultOf(file));
     return found === null || 'kind' in found ? found : { revision, ...found };
   }
@@ -75,8 +75,8 @@ export class FileConfigStore implements ConfigStore {
   async apply({ text, revision, edited, mayAskWith }: ConfigAsked): Promise<Applied> {
     const used = this.#installer.used();
     if (revision !== used.revision) return revisionConflict(used.revision);
-    if (this.#source === null) return notSaved(inNoFile);
-    const { file, env, addresses } = this.#source;
+    if (this.#place === null) return notSaved(inNoFile);
+    const { file, env, addresses } = this.#place;
     const disk = await readDisk(file);
     const writableByOthers = disk.kind === 'text' && disk.writableByOthers;
     const inspection = await inspectText(text, file, env, writableByOthers, addresses);
@@ -92,8 +92,8 @@ export class FileConfigStore implements ConfigStore {
   }
 
   async reload(): Promise<Applied> {
-    if (this.#source === null) return notSaved(inNoFile);
-    const { file, env, addresses } = this.#source;
+    if (this.#place === null) return notSaved(inNoFile);
+    const { file, env, addresses } = this.#place;
     const inspection = await inspectConfig(file, env, 'file', addresses);
     const by = { mayAskWith: () => true, heldBack: heldBackByFile(true) };
     const next = await this.#installer.prepare(inspection, by);
@@ -173,7 +173,7 @@ export class FileConfigStore implements ConfigStore {
    */
   async #savedWhen(): Promise<number> {
     if (this.#savedAt !== null) return this.#savedAt;
-    const disk = this.#source === null ? null : await readDisk(this.#source.file);
+    const disk = this.#place === null ? null : await readDisk(this.#place.file);
     const isThere = disk?.kind === 'text' && disk.revision === this.#installer.used().revision;
     return isThere ? disk.savedAt : this.#installer.usedAt();
   }
@@ -184,6 +184,29 @@ export class FileConfigStore implements ConfigStore {
       const message = `What was before is not kept: ${historyFault(error, this.file ?? '')}`;
       this.#installer.events.warned({ code: 'history_not_kept', message });
     });
+  }
+}
+
+/** @param disk neither the text in use nor the requested one */
+function fileChanged(file: string, disk: Disk): ConfigRefused {
+  const { revision } = disk;
+  return { kind: 'refused', code: 'file_changed', detail: sentenceOfDisk(file, disk), revision };
+}
+
+function sentenceOfDisk(file: string, disk: Disk): string {
+  const askAgain = `ask again with ?edited=${disk.revision}`;
+  switch (disk.kind) {
+    case 'text':
+      return (
+        `${file} is not the configuration in use: somebody has edited it. Look at it; send svc a ` +
+        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${askAgain}.`
+      );
+    case 'missing':
+      return `Somebody has removed ${file}. To have it written anew, ${askAgain}.`;
+    case 'unreadable':
+      return `${disk.why}, so svc cannot keep what it would replace. Move it away by hand.`;
+    default:
+      return disk satisfies never;
   }
 }
 

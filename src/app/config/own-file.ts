@@ -8,25 +8,31 @@ import type { ConfigRefused } from '../../config/config-control.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config } from '../../config/config.ts';
 import { inspectConfig, inspectText, type Inspection } from '../../config/inspect.ts';
-import { isByFlag, type OwnAddresses } from '../../config/own-addresses.ts';
-import { fieldsOfTheProcess, type AskedBy, type ConfigSnapshot, type NextText } from './prepare.ts';
-import { notInOwnFile, ofEachFile, restartOfAllRequired } from '../../config/refusals.ts';
+import { isByFlag } from '../../config/own-addresses.ts';
+import { problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
+import type { ConfigInDatabase, LocalAsked, LocalConfig } from '../../cluster/cluster.ts';
+import {
+  fieldsOfTheProcess,
+  type AskedBy,
+  type ConfigPlace,
+  type ConfigSnapshot,
+  type Installer,
+  type NextText,
+} from './prepare.ts';
+import {
+  isOfProgram,
+  notInOwnFile,
+  ofEachFile,
+  restartOfAllRequired,
+} from '../../config/refusals.ts';
 
-export type OwnPlace = {
-  /** The absolute path. Relative paths of a configuration start at its folder. */
-  readonly file: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Overrides of the configured listen addresses; left out: none. */
-  readonly addresses?: OwnAddresses | undefined;
-};
-
-export class OwnFile {
+class OwnFile {
   readonly path: string;
-  readonly #place: OwnPlace;
+  readonly #place: ConfigPlace;
   /** The last valid configuration in the file. */
   #config: Pick<Config, 'brains'> = { brains: [] };
 
-  constructor({ file, env, addresses }: OwnPlace) {
+  constructor({ file, env, addresses }: ConfigPlace) {
     this.path = file;
     this.#place = { file, env, addresses };
   }
@@ -52,7 +58,7 @@ export class OwnFile {
     return fileOnlyFields(config, this.#config, folder);
   }
 
-  /** @param askedHere the text as a person wrote it here; null: another instance proposes */
+  /** @param askedHere the text as a person wrote it here; null: another process proposes */
   heldBack(askedHere: Inspection | null): AskedBy['heldBack'] {
     return async (used, next) => {
       const refused = refusalOfFields(used, next, askedHere);
@@ -74,7 +80,7 @@ function refusalOfFields(
   const others = fields.filter((field) => !isOfStorage(field));
   if (others.length > 0) return restartOfAllRequired(others);
   const ofStorage = fields.filter(isOfStorage);
-  // Another instance has checked the storage of its own proposal. Here it means nothing.
+  // Another process has checked the storage of its own proposal. Here it means nothing.
   if (ofStorage.length === 0 || askedHere === null) return null;
   const { validation } = askedHere;
   const written = validation.kind === 'valid' ? validation.config.storage : null;
@@ -82,7 +88,7 @@ function refusalOfFields(
 }
 
 /** @param own whose storage the result gets */
-export function withStorageOf(
+function withStorageOf(
   own: Pick<ConfigSnapshot, 'config' | 'storage'>,
   inspection: Inspection,
 ): Inspection {
@@ -91,4 +97,79 @@ export function withStorageOf(
   if (validation.kind === 'invalid') return { ...inspection, storage };
   const config = { ...validation.config, storage: own.config.storage };
   return { ...inspection, storage, validation: { ...validation, config } };
+}
+
+/** The side of this process, when a cluster agrees on a configuration. */
+export function localConfig(
+  installer: Installer,
+  place: ConfigPlace,
+  onBehind: LocalConfig['onBehind'],
+): LocalConfig {
+  const { events, stop } = installer;
+  const file = new OwnFile(place);
+  return {
+    used: () => installer.used().revision,
+    async prepare(asked: LocalAsked) {
+      const used = installer.used();
+      const inspection = asked.by === 'signal' ? await file.read() : await file.inspect(asked.text);
+      const mayAskWith = asked.by === 'operator' ? asked.mayAskWith : () => true;
+      const heldBack = file.heldBack(asked.by === 'cluster' ? null : inspection);
+      const by = { mayAskWith, heldBack };
+      const next = await installer.prepare(withStorageOf(used, inspection), by);
+      if (next.kind === 'refused') return next;
+      const { text, revision } = next.snapshot;
+      return { kind: 'prepared', text, revision, open: () => installer.open(next) };
+    },
+    inTurn: (act) => installer.inTurn(act),
+    stop,
+    events,
+    onBehind,
+  };
+}
+
+/**
+ * Checks the configuration in the database for a start, as this machine would run it. Fields that need a person at the
+ * machine come from its own file.
+ * @param own the file of this machine, without problems
+ */
+export async function inspectInDatabase(
+  current: ConfigInDatabase,
+  own: Inspection,
+  place: ConfigPlace,
+): Promise<Inspection> {
+  const { validation: ofFile, storage } = own;
+  if (ofFile.kind === 'invalid') return own;
+  const file = new OwnFile(place);
+  const written = await file.inspect(current.text);
+  const inspection = withStorageOf({ config: ofFile.config, storage }, written);
+  const { validation, folder } = inspection;
+  if (validation.kind === 'invalid') return inspection;
+  const elsewhere = await file.fieldsUnknown(validation.config, folder);
+  const unknown = elsewhere.map((path) => unknownHere(path, place.file));
+  if (unknown.length > 0)
+    return { ...inspection, validation: { kind: 'invalid', problems: unknown } };
+  const problems = [configElsewhere(current, place.file), ...validation.problems];
+  return { ...inspection, validation: { ...validation, problems } };
+}
+
+function unknownHere(path: string, file: string): ConfigProblem {
+  const remedy = `Write it into ${file} as well, and start svc again.`;
+  const isProgram = isOfProgram(path);
+  const what = isProgram
+    ? `has a program to start that ${file} does not have, and such a program`
+    : `names a folder outside of that of ${file}, and such a folder`;
+  const inUse = 'the configuration in use, which lies in the database,';
+  const message = `${inUse} ${what} comes by hand only`;
+  return problemWithoutPlace(isProgram ? 'mcp_command' : 'folder_elsewhere', path, message, remedy);
+}
+
+/** Warns that the file is not the configuration in use. */
+export function configElsewhere({ revision, at }: ConfigInDatabase, file: string): ConfigProblem {
+  const message =
+    `the configuration in use is revision ${revision} of the database, since ` +
+    `${new Date(at).toISOString()}, and ${file} is another one`;
+  const remedy =
+    'To make the file the one in use, send svc a SIGHUP or PUT it to /api/v1/config; where that ' +
+    'needs a restart, stop every svc on the database and run svc config use.';
+  return problemWithoutPlace('config_elsewhere', '', message, remedy);
 }

@@ -1,12 +1,16 @@
-/** Makes a running configuration from a text, and changes nothing on the way. */
-import type { ConfigRefused } from '../../config/config-control.ts';
+/**
+ * Makes a running configuration from a text, and changes nothing on the way. The installer then
+ * brings it into use. So there is one place where a configuration comes into use.
+ */
+import type { Applied, ConfigRefused, OpenedConfig } from '../../config/config-control.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config } from '../../config/config.ts';
 import type { ConfigProblem } from '../../config/problems.ts';
 import { restartFields } from '../../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../../config/inspect.ts';
 import { isObject } from '../../lib/json.ts';
-import { isByFlag } from '../../config/own-addresses.ts';
+import { isByFlag, type OwnAddresses } from '../../config/own-addresses.ts';
+import type { Events } from '../../domain/event.ts';
 import { pathOfFile, type StoragePlace } from '../../config/storage-place.ts';
 import { locate, type Json } from '../../config/locate.ts';
 import type { SecretLookupResults } from '../../config/found-secret.ts';
@@ -44,6 +48,34 @@ export type NextConfig = {
   readonly runningConfig: RunningConfig;
   /** The secrets that it runs with. */
   readonly found: SecretLookupResults;
+};
+
+/** Brings a configuration into use in this process. */
+export interface Installer {
+  used(): ConfigSnapshot;
+  /** Milliseconds since 1970. */
+  usedAt(): number;
+  readonly events: Events;
+  /** Once aborted, no new configuration comes into use. */
+  readonly stop: AbortSignal;
+  prepare(inspection: Inspection, by: AskedBy): Promise<NextConfig | ConfigRefused>;
+  /**
+   * Opens a configuration beside the one in use. No other can open until this one is used or
+   * dropped.
+   */
+  open(next: NextConfig): Promise<OpenedConfig | ConfigRefused>;
+  use(next: NextConfig): Promise<Applied>;
+  /** Waits until no other turn runs. No other turn begins before this one has ended. */
+  inTurn<T>(act: () => Promise<T>): Promise<T>;
+}
+
+/** The file of this process. */
+export type ConfigPlace = {
+  /** The absolute path. Relative paths of a configuration start at its folder. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Overrides of the configured listen addresses; left out: none. */
+  readonly addresses?: OwnAddresses | undefined;
 };
 
 export type PrepareDeps = AskedBy & {

@@ -4,8 +4,8 @@
  */
 import type { OwnAddresses } from '../../config/own-addresses.ts';
 import { revisionOf } from '../../config/inspect.ts';
-import { inspectShared } from '../../app/config/start.ts';
-import { readSharedConfig, type StoreProblem } from '../../app/storage.ts';
+import { inspectInDatabase } from '../../app/config/own-file.ts';
+import { readConfigInDatabase, type StoreProblem } from '../../app/storage.ts';
 import type { Io } from '../cli.ts';
 import { readConfig, type ConfigRead } from './boot.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -32,12 +32,12 @@ export async function readStart(
   const at = await findStorage(read.inspection.storage, read.config, io);
   // A missing URL is reported later, with all other missing secrets.
   if (at?.kind !== 'server') return ofFile;
-  const current = await readSharedConfig(at, { signal: io.stop });
+  const current = await readConfigInDatabase(at, { signal: io.stop });
   if (current === null) return ofFile;
   if ('message' in current) return { ...ofFile, storeProblem: current };
   if (current.revision === revisionOf(read.inspection.text)) return ofFile;
   const place = { file: file.path, env: io.env, addresses };
-  const inspection = await inspectShared(current, read.inspection, place);
+  const inspection = await inspectInDatabase(current, read.inspection, place);
   const name = `revision ${current.revision} of the database`;
   return { read: asRead(inspection, name, io), name, storeProblem: null };
 }

@@ -1,6 +1,7 @@
 /** The status page for a person, with one instance and with several. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { viewAlone } from '../../cluster/alone.ts';
 import { makeInstances } from '../../../test/fake/other-instances.ts';
 import { statusOf } from '../../admin/status.ts';
 import { describeProvider } from '../../domain/model-words.ts';
@@ -36,7 +37,7 @@ test('of several instances each has a line, and says what it alone does', async 
 test('replies that do not arrive have a line, with the reason and how many wait', async () => {
   const [alone] = makeInstances([1]);
   const { ports } = alone!;
-  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const status = await statusOf({ ...ports, view: viewAlone }, 'operator', 'operator');
   const now = status.startedAt + status.uptimeMs;
   const reason = { code: 'server_error', status: 500, minute: 7, fiveMinutes: 9 } as const;
   const tries = { tried: 9, failed: 9 };
@@ -62,7 +63,7 @@ test('replies that do not arrive have a line, with the reason and how many wait'
 
 test('what an operator holds has a line', async () => {
   const [alone] = makeInstances([1]);
-  const status = await statusOf({ ...alone!.ports, instances: null }, 'operator', 'operator');
+  const status = await statusOf({ ...alone!.ports, view: viewAlone }, 'operator', 'operator');
   const told = (held: number) => statusPage({ ...status, held }, false);
   assert.match(told(1), /^! conversations: 1 is answered by hand$/m);
   assert.match(told(2), /: 2 are answered by hand$/m);
@@ -71,7 +72,7 @@ test('what an operator holds has a line', async () => {
 
 test('what waits for a yes has a line', async () => {
   const [alone] = makeInstances([1]);
-  const status = await statusOf({ ...alone!.ports, instances: null }, 'operator', 'operator');
+  const status = await statusOf({ ...alone!.ports, view: viewAlone }, 'operator', 'operator');
   const told = (waiting: number) => statusPage({ ...status, approvals: { waiting } }, false);
   assert.match(told(1), /^! tool calls: 1 waits for a yes; svc approvals list tells it$/m);
   assert.match(told(2), /: 2 wait for a yes; svc approvals list tells them$/m);
@@ -80,7 +81,7 @@ test('what waits for a yes has a line', async () => {
 
 test('of one that works alone there is no such line', async () => {
   const [alone] = makeInstances([1]);
-  alone!.ports = { ...alone!.ports, instances: null };
+  alone!.ports = { ...alone!.ports, view: viewAlone };
   const lines = await linesOf([alone!]);
   assert.ok(!lines.some((line) => line.includes('instance')), lines.join('\n'));
 });
@@ -88,7 +89,7 @@ test('of one that works alone there is no such line', async () => {
 test('what was asked nothing lately says so as the page does, and when it was tried', async () => {
   const [alone] = makeInstances([1]);
   const { ports } = alone!;
-  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const status = await statusOf({ ...ports, view: viewAlone }, 'operator', 'operator');
   const now = status.startedAt + status.uptimeMs;
   const none = { answers: 0, failures: 0 };
   const window = { oneMinute: none, fiveMinutes: none };
@@ -106,7 +107,7 @@ test('what was asked nothing lately says so as the page does, and when it was tr
 test('a model of which some calls fail says how many, and whether retries answer', async () => {
   const [alone] = makeInstances([1]);
   const { ports } = alone!;
-  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const status = await statusOf({ ...ports, view: viewAlone }, 'operator', 'operator');
   const fiveMinutes = { answers: 13, failures: 26 };
   const halting = {
     ...status.models[0]!,
@@ -127,7 +128,7 @@ test('a model of which some calls fail says how many, and whether retries answer
 test('channels and what warnings are about are called by their names', async () => {
   const [alone] = makeInstances([1]);
   const { ports } = alone!;
-  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const status = await statusOf({ ...ports, view: viewAlone }, 'operator', 'operator');
   const [brain] = status.brains;
   const channel = { ...status.channels[0]!, type: 'messenger_a', brain: brain!.name } as const;
   const warning = { code: 'w', path: 'brains[0].policy', message: 'it is so', remedy: 'Mend it.' };

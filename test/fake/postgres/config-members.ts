@@ -5,13 +5,13 @@ import {
   type ConfigsOptions,
 } from '../../../src/ledger/postgres/configs/shared-configs.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
-import type { Peers } from '../../../src/cluster/peers.ts';
+import type { Peers } from '../../../src/cluster/backend.ts';
 import type { SharedConfigs } from '../../../src/cluster/backend.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 
 export type Member = {
   readonly id: number;
-  readonly configs: SharedConfigs;
+  readonly configs: SharedConfigs & AsyncDisposable;
   /** Peers without leases. */
   readonly peers: Peers;
   /** While true, it receives no broadcast, and nobody receives its own. */

@@ -1,7 +1,7 @@
 /** Several stores on one database, all in this process, each with a proxy that can fail. */
 import { steadyNow } from '../../../src/lib/clock.ts';
 import type { InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
-import type { Peers } from '../../../src/cluster/peers.ts';
+import type { Peers } from '../../../src/cluster/backend.ts';
 import { openPostgresStore, type PostgresOptions } from '../../../src/ledger/postgres/postgres.ts';
 import { hook, newIds, until, type HasLedger } from '../../contract/ledger/kit.ts';
 import { openDatabase, TestDatabase } from './database.ts';

@@ -5,11 +5,7 @@ import { noPostgres } from '../../../../test/fake/postgres.ts';
 import { Instances, type Member } from '../../../../test/fake/postgres/config-members.ts';
 import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
 import { Way } from '../../../../test/fake/postgres/way.ts';
-import {
-  ConfigsFailed,
-  type ClosedWhy,
-  type SharedConfigs,
-} from '../../../cluster/backend.ts';
+import { ConfigsFailed, type ClosedWhy, type SharedConfigs } from '../../../cluster/backend.ts';
 import { readConfigAt } from './shared-configs.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 

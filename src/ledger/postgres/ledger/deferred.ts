@@ -9,7 +9,7 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../domain/records.ts';
 import type { StorageReport, StoredDeferred } from '../../engine/storage.ts';
 import type { OutRow } from '../../engine/order/rows.ts';
-import type { Peers } from '../../../cluster/peers.ts';
+import type { Peers } from '../../../cluster/backend.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import { ReadFailed } from '../../ledger.ts';
 import { Janitor } from './janitor.ts';

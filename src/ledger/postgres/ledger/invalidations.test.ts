@@ -8,10 +8,10 @@ import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.
 import type { Message } from '../../../domain/message.ts';
 import type { MessageOwner } from '../../../domain/story.ts';
 import { steadyNow } from '../../../lib/clock.ts';
-import { createAlone } from '../../../cluster/alone.ts';
+import { peersAlone } from '../../../../test/fake/peers.ts';
 import type { OthersRows } from '../../engine/storage.ts';
 import { WorkingSet } from '../../engine/order/working-set.ts';
-import type { Peers } from '../../../cluster/peers.ts';
+import type { Peers } from '../../../cluster/backend.ts';
 import type { Reads } from '../deps.ts';
 import { History } from './history.ts';
 import { Invalidations } from './invalidations.ts';
@@ -28,7 +28,7 @@ const ofBob: MessageOwner = { kind: 'sender', channel, sender: 'bob' };
 const nothingThere: Reads = { ask: async () => [], [Symbol.asyncDispose]: async () => {} };
 
 /** An instance with the conversations of ada and bob in memory. */
-async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
+async function remembering(peers: Peers = { ...peersAlone(), id: 1 }) {
   const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
   const history = await History.open(nothingThere);
   const messages = ['ada', 'bob'].map((name) => {

@@ -21,7 +21,7 @@ import {
   type WholeInRow,
 } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
-import type { Peers } from '../../../cluster/peers.ts';
+import type { Peers } from '../../../cluster/backend.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import { fromText, toText } from '../server/text.ts';

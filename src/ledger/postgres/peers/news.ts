@@ -3,7 +3,7 @@
  * leases, and new broadcasts.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
-import type { Instance } from '../../../cluster/peers.ts';
+import type { Instance } from '../../../cluster/backend.ts';
 import { fromText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';

@@ -4,7 +4,8 @@
  */
 import { steadyNow, type ClockReading, type SteadyTime } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
-import { janitorLease, type Instance, type Peers } from '../../../cluster/peers.ts';
+import { janitorLease } from '../../../cluster/cluster.ts';
+import type { Instance, Peers } from '../../../cluster/backend.ts';
 import {
   formerRows,
   beganColumn,

@@ -22,7 +22,8 @@ import { LostQueues, OwnedQueues } from './owned-queues.ts';
 import { Moves, whereOf, type TakeFilter } from './moves.ts';
 import type { OwnedQueue } from './owned-queue.ts';
 import { messengerTypes } from '../../../channels/registry.ts';
-import { janitorLease, type Peers } from '../../../cluster/peers.ts';
+import { janitorLease } from '../../../cluster/cluster.ts';
+import type { Peers } from '../../../cluster/backend.ts';
 
 /** The part of a heartbeat's news that concerns queues. */
 export type QueueNews = {
@@ -323,7 +324,7 @@ const unservedMax = 5_000;
  */
 function channelsToWork(
   served: readonly ChannelKey[] | null,
-  peers: Pick<Peers, 'share' | 'holds'>,
+  peers: Pick<Peers, 'limitShare' | 'holds'>,
   rows: Pick<WorkingSet, 'backlog'>,
 ): Pick<TakeFilter, 'channels' | 'allBut' | 'suspectsOf'> {
   const triesAll = peers.holds(crashIsolationLease);
@@ -347,7 +348,7 @@ function channelsToWork(
  */
 function channelsOfOthers(
   served: readonly ChannelKey[] | null,
-  peers: Pick<Peers, 'id' | 'share' | 'holds'>,
+  peers: Pick<Peers, 'id' | 'limitShare' | 'holds'>,
   leases: readonly { readonly name: string; readonly owner: number | null }[],
 ): (channel: ChannelKey) => boolean {
   const theirs = leases.filter(({ owner }) => owner !== null && owner !== peers.id);

@@ -10,7 +10,7 @@ import {
   testServer,
 } from '../../../../test/fake/postgres.ts';
 import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
-import type { SharedView } from '../../../cluster/shared-view.ts';
+import type { SharedView } from '../../../cluster/backend.ts';
 import { connect } from '../server/connect.ts';
 import { createSharedView } from './shared-view.ts';
 

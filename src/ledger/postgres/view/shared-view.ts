@@ -3,12 +3,8 @@
  * unlogged, so a crash of the server empties them.
  */
 import type { Client } from 'pg';
-import type {
-  LiveEventBatch,
-  RowsOfChannel,
-  SharedView,
-  InstanceReport,
-} from '../../../cluster/shared-view.ts';
+import type { RowsOfChannel } from '../../../cluster/cluster.ts';
+import type { LiveEventBatch, SharedView, InstanceReport } from '../../../cluster/backend.ts';
 import { cut } from '../server/connect.ts';
 import { faultOf } from '../server/errors.ts';
 import type { Rows } from '../write/statement.ts';
