@@ -46,7 +46,7 @@ export type AdminPorts = {
   runningConfig(): RunningConfigView;
   readonly meters: Meters;
   readonly liveEvents: LiveEventRing;
-  /** This instance's counts that are not stored yet. */
+  /** This process's counts that are not stored yet. */
   readonly figures: Pick<FigureCounts, 'atHand' | 'unkept'>;
   gauges(): Gauges;
   backlog(): readonly ChannelBacklog[];
@@ -54,7 +54,7 @@ export type AdminPorts = {
   connections(): number;
   /** Current model calls by provider: under way, and waiting for the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
-  /** The states of the MCP servers of this instance's agents. */
+  /** The states of the MCP servers of this process's agents. */
   mcp(): readonly McpHealth[];
   /** The reports that the status is made of. */
   readonly view: StatusView;
@@ -66,7 +66,7 @@ export type AdminPorts = {
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
   /** Stores an operator's act before the answer goes out; false: it could not be stored. */
   audit(row: AuditRow): Promise<boolean>;
-  /** Senders that the messengers' gates turned away at this instance, newest first. */
+  /** Senders that the messengers' gates turned away at this process, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
   readonly control: ConfigControl;
@@ -115,7 +115,7 @@ export type RunningConfigView = {
 };
 
 /**
- * `key` is the ledger's key; null: the channel takes no part. `isHeld` false: another instance has
+ * `key` is the ledger's key; null: the channel takes no part. `isHeld` false: another process has
  * the channel's connection, and this one waits for it.
  */
 export type PlannedChannelView = ChannelView & {

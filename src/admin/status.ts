@@ -79,7 +79,7 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): StorageBackend 
   return storage.urlEnv === null ? 'sqlite' : 'postgres';
 }
 
-/** The channels' states at this instance, without those that another instance runs. */
+/** The channels' states at this process, without those that another one runs. */
 export function ownChannelsOf({ config, channels }: RunningConfigView): OwnChannel[] {
   const running = new Map(channels.map((channel) => [channel.type, channel]));
   return config.channels.flatMap(({ type }): OwnChannel[] => {
@@ -92,7 +92,7 @@ export function ownChannelsOf({ config, channels }: RunningConfigView): OwnChann
 
 type OwnChannel = Pick<ChannelStatus, 'type' | 'state' | 'lastSeenAt'>;
 
-/** The unsettled rows of this instance. */
+/** The unsettled rows of this process. */
 export function ownBacklogOf(ports: Pick<AdminPorts, 'backlog'>): BacklogStatus[] {
   const rows = ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => ({
     channel,

@@ -1,10 +1,10 @@
 /**
  * Moves approvals on: expires them, accepts the follow-up message of each decided one, and asks
- * approvers in their own chats. Several instances may do all of this, and may do it again. If two
+ * approvers in their own chats. Several processes may do all of this, and may do it again. If two
  * decide, one succeeds. A message that was accepted before is recognised by its key.
  *
  * A pass runs at the start, after a request or a decision here, and when the next approval expires.
- * It also runs twice a minute, for work that another instance left. An approval whose follow-up
+ * It also runs twice a minute, for work that another process left. An approval whose follow-up
  * message became a dead letter is settled already (pipeline/approvals/decide.ts).
  */
 import { dayMs } from '../lib/durations.ts';
@@ -254,10 +254,10 @@ export class BackgroundWork {
 
 /**
  * Welcomes each person that an operator let in, in the person's own chat: once, even across
- * restarts and instances. The list of people to welcome is kept with the pairings.
+ * restarts and processes. The list of people to welcome is kept with the pairings.
  *
  * A pass runs when somebody is let in here, and twice a minute. The latter finds people whom
- * another instance or a command let in, and people whom svc could not reach before.
+ * another process or a command let in, and people whom svc could not reach before.
  */
 const welcomePassMs = 30_000;
 /** How long a platform may take to name a person's own chat. */

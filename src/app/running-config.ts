@@ -81,7 +81,6 @@ export type OpeningRunningConfig = {
 type ActiveRunningConfig = {
   readonly acceptOn: (channel: ChannelKey) => Receive;
   readonly events: Events;
-  /** The other instances on the ledger. */
   readonly cluster: Coordination;
   /**
    * All running configurations that may still have a connection: the one in use and the retired
@@ -113,8 +112,7 @@ class Connection {
   }
 
   /**
-   * Starts to receive. Of several instances, only the lease holder runs the connection to an
-   * account.
+   * Starts to receive. Only the lease holder of a cluster runs the connection to an account.
    * @param before must have ended before this connection runs
    */
   start(

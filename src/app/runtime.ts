@@ -42,7 +42,6 @@ export type RuntimeOptions = {
   readonly retireGraceMs: number;
   /** Random bytes for pairing codes. */
   readonly fillRandom: FillRandom;
-  /** The other instances on the ledger. */
   readonly cluster: Coordination;
 };
 
@@ -207,7 +206,7 @@ export class Runtime {
     const { ledger } = this.#deps;
     this.#draining.abort();
     ledger.closeIntake();
-    // Another instance takes over the messengers while this one finishes its work.
+    // Another process takes over the messengers while this one finishes its work.
     if (this.#options.cluster.limitShare() > 1) void this.#runningConfig?.releaseLeases();
     if (!ledger.durability.drainsBacklog)
       for (const pair of this.#workerPools.values()) pair.in.stop();
@@ -316,7 +315,7 @@ export class Runtime {
   }
 }
 
-// Pairings that every instance on a ledger reads again after an operator's change.
+// Pairings that every process of the cluster reads again after an operator's change.
 
 /** The topic of the broadcast; its message is a messenger's type. */
 const pairingsTopic = 'pairings_changed';

@@ -34,6 +34,7 @@ import {
   type ProposalEnd,
   type SharedConfigs,
   type VoteRefusal,
+  type WrittenConfig,
 } from './backend.ts';
 import type { LocalAsked, LocalConfig, PreparedConfig } from './cluster.ts';
 
@@ -54,6 +55,8 @@ const inDatabase =
 const allUseMs = 5_000;
 /** How long to wait for the end of another instance's proposal. */
 const settleMs = 25_000;
+/** After so long without a server, the caller gets an answer. */
+const awayMs = 20_000;
 const triesMax = 5;
 
 type ConfigRequest = {
@@ -61,6 +64,13 @@ type ConfigRequest = {
   /** The revision to replace; null: the one in use, whichever it is. */
   readonly revision: string | null;
 };
+
+/** `unknown`: the server stopped answering, and the proposal may still come into use. */
+type ProposedEnd =
+  | ProposalEnd
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'unknown'; readonly n: number };
 
 export class AgreedConfigStore implements ConfigStore {
   readonly place = 'database';
@@ -72,16 +82,15 @@ export class AgreedConfigStore implements ConfigStore {
   #leaving: Promise<void> | null = null;
 
   constructor(deps: AgreedDeps) {
-    const { peers, local } = deps;
+    const { local } = deps;
     this.#local = local;
     this.#deps = deps;
     this.#configWatcher = new ConfigWatcher(deps, () => this.#watchTimer.notify());
-    this.#watchTimer = new WatchTimer({
-      peers,
-      inTurn: (act) => local.inTurn(act),
-      update: () => this.#update(),
-      isWaiting: () => this.#configWatcher.isHolding || this.#configWatcher.isStuck,
-    });
+    this.#watchTimer = new WatchTimer(
+      deps,
+      () => this.#update(),
+      () => this.#configWatcher.isHolding || this.#configWatcher.isStuck,
+    );
     local.stop.addEventListener('abort', () => void this.#leave(), { once: true });
   }
 
@@ -153,11 +162,8 @@ export class AgreedConfigStore implements ConfigStore {
     opened: OpenedConfig,
   ): Promise<Applied | 'busy'> {
     let end: ProposedEnd;
-    const pause = (): Promise<void> => this.#watchTimer.pause();
-    const notify = (): void => this.#watchTimer.notify();
-    const proposing = { ...this.#deps, stop: this.#local.stop, notify, pause };
     try {
-      end = await propose(this.#configWatcher.n, { text, revision, by }, proposing);
+      end = await this.#proposalEnd({ text, revision, by });
     } catch (error) {
       await opened.drop();
       throw error;
@@ -182,6 +188,29 @@ export class AgreedConfigStore implements ConfigStore {
         );
       default:
         return end satisfies never;
+    }
+  }
+
+  /** @throws ConfigsFailed if nothing was proposed */
+  async #proposalEnd(written: WrittenConfig): Promise<ProposedEnd> {
+    const { configs, steady, local } = this.#deps;
+    const proposed = await configs.propose(this.#configWatcher.n, written);
+    if (proposed.kind !== 'proposed') return proposed;
+    const { n } = proposed;
+    this.#watchTimer.notify();
+    let answeredAt = steady();
+    for (;;) {
+      try {
+        if (local.stop.aborted) await configs.close(n, 'withdrawn');
+        const decided = await configs.decide(n);
+        if (decided.kind !== 'open') return decided;
+        answeredAt = steady();
+      } catch (error) {
+        if (!(error instanceof ConfigsFailed)) throw error;
+        const isOver = error.reason !== 'away' || local.stop.aborted;
+        if (isOver || steady() - answeredAt > awayMs) return { kind: 'unknown', n };
+      }
+      await this.#watchTimer.pause();
     }
   }
 
@@ -276,65 +305,6 @@ function faultOf(error: unknown): HistoryFault {
   throw error;
 }
 
-/** What a proposal to all instances needs. */
-type Proposing = {
-  readonly configs: SharedConfigs;
-  readonly steady: () => SteadyTime;
-  /** Once aborted, the proposal is withdrawn. */
-  readonly stop: AbortSignal;
-  /** Makes the other instances look at once. */
-  readonly notify: () => void;
-  /** Resolves after a moment, or earlier when an instance has news. */
-  readonly pause: () => Promise<void>;
-};
-
-/** `unknown`: the server stopped answering, and the proposal may still come into use. */
-type ProposedEnd =
-  | ProposalEnd
-  | { readonly kind: 'busy' }
-  | { readonly kind: 'moved' }
-  | { readonly kind: 'unknown'; readonly n: number };
-
-/** After so long without a server, the caller gets an answer. */
-const awayMs = 20_000;
-
-/**
- * Proposes a configuration and waits for the result.
- * @param base the number of the configuration that it replaces
- * @throws ConfigsFailed if nothing was proposed
- */
-async function propose(
-  base: number,
-  written: Parameters<SharedConfigs['propose']>[1],
-  { configs, steady, stop, notify, pause }: Proposing,
-): Promise<ProposedEnd> {
-  const proposed = await configs.propose(base, written);
-  if (proposed.kind !== 'proposed') return proposed;
-  const { n } = proposed;
-  notify();
-  let answeredAt = steady();
-  for (;;) {
-    try {
-      if (stop.aborted) await configs.close(n, 'withdrawn');
-      const decided = await configs.decide(n);
-      if (decided.kind !== 'open') return decided;
-      answeredAt = steady();
-    } catch (error) {
-      if (!(error instanceof ConfigsFailed)) throw error;
-      const isOver = error.reason !== 'away' || stop.aborted;
-      if (isOver || steady() - answeredAt > awayMs) return { kind: 'unknown', n };
-    }
-    await pause();
-  }
-}
-
-/**
- * Follows the shared configuration in one instance. It votes on each proposal, keeps an accepted
- * one open until the proposal ends, and uses the shared configuration.
- *
- * `n` is the number of the configuration in use here. An instance that cannot use the shared one
- * tries again for a few seconds. Then it is behind: it ends, and its next start says why.
- */
 /** How long an instance tries to use the shared configuration. */
 const behindMs = 5_000;
 /** Others get no warning in the first seconds after a change. */
@@ -351,7 +321,15 @@ type Vote = {
 
 type Stuck = { readonly since: SteadyTime; readonly why: string };
 
-/** Call its methods one after the other, in the turn of `local`. */
+/**
+ * Follows the shared configuration in one instance. It votes on each proposal, keeps an accepted
+ * one open until the proposal ends, and uses the shared configuration.
+ *
+ * `n` is the number of the configuration in use here. An instance that cannot use the shared one
+ * tries again for a few seconds. Then it is behind: it ends, and its next start says why.
+ *
+ * Call its methods one after the other, in the turn of `local`.
+ */
 class ConfigWatcher {
   readonly #deps: AgreedDeps;
   readonly #notify: () => void;
@@ -513,18 +491,6 @@ class ConfigWatcher {
   }
 }
 
-/**
- * Decides when to look at the shared configuration: at once when another instance publishes, and at
- * intervals, in case a message was lost. One look that waits for its turn is enough for all.
- */
-type WatchTimerDeps = {
-  readonly peers: Pick<Peers, 'onBroadcast' | 'broadcast'>;
-  readonly inTurn: (act: () => Promise<void>) => Promise<void>;
-  readonly update: () => Promise<void>;
-  /** Whether the instance waits for news. */
-  readonly isWaiting: () => boolean;
-};
-
 /** The topic on the broadcast log: look at the configuration. */
 const topic = 'config';
 /** The intervals without news: when nothing and when something is awaited. */
@@ -533,16 +499,29 @@ const waitingMs = 500;
 /** The same for a caller that waits inside a turn. */
 const pauseMs = 200;
 
+/**
+ * Decides when to look at the shared configuration: at once when another instance publishes, and at
+ * intervals, in case a message was lost. One look that waits for its turn is enough for all.
+ */
 class WatchTimer {
-  readonly #deps: WatchTimerDeps;
+  readonly #deps: Pick<AgreedDeps, 'peers' | 'local'>;
+  readonly #update: () => Promise<void>;
+  readonly #isWaiting: () => boolean;
   readonly #unsubscribe: () => void;
   #timer: NodeJS.Timeout | null = null;
   #waits = false;
   #closed = false;
   #wake: () => void = () => {};
 
-  constructor(deps: WatchTimerDeps) {
+  /** @param isWaiting whether the instance waits for news */
+  constructor(
+    deps: Pick<AgreedDeps, 'peers' | 'local'>,
+    update: () => Promise<void>,
+    isWaiting: () => boolean,
+  ) {
     this.#deps = deps;
+    this.#update = update;
+    this.#isWaiting = isWaiting;
     this.#unsubscribe = deps.peers.onBroadcast(topic, () => this.#updateSoon());
     this.#updateSoon();
   }
@@ -575,17 +554,18 @@ class WatchTimer {
     this.#wake();
     if (this.#waits || this.#closed) return;
     this.#waits = true;
-    const { inTurn, update } = this.#deps;
-    void inTurn(async () => {
-      this.#waits = false;
-      if (!this.#closed) await update();
-    }).finally(() => this.#schedule());
+    void this.#deps.local
+      .inTurn(async () => {
+        this.#waits = false;
+        if (!this.#closed) await this.#update();
+      })
+      .finally(() => this.#schedule());
   }
 
   #schedule(): void {
     if (this.#closed) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const ms = this.#deps.isWaiting() ? waitingMs : updateMs;
+    const ms = this.#isWaiting() ? waitingMs : updateMs;
     this.#timer = setTimeout(() => this.#updateSoon(), ms).unref();
   }
 }

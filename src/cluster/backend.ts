@@ -1,7 +1,7 @@
 /**
  * What a database gives the processes of svc that work on it: membership with leases and broadcasts
  * (`Peers`), the votes on their configuration (`SharedConfigs`), and their reports and live events
- * (`SharedView`). several.ts makes a `Cluster` of the three. Here, an instance is one such process.
+ * (`SharedView`). Here, an instance is one such process.
  */
 import type { ConfigInDatabase, Coordination, RowsOfChannel } from './cluster.ts';
 

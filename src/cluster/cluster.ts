@@ -17,15 +17,21 @@ export interface Cluster extends Coordination, AsyncDisposable {
   /**
    * This process starts with that text. It becomes the configuration of the cluster if there is
    * none. Call this before `openConfigStore`.
+   * @returns `moved`: another configuration is in use
    */
-  beginConfig(text: string): Promise<ConfigBegun>;
+  beginConfig(text: string): Promise<{ readonly kind: 'begun' | 'moved' } | ClusterFailed>;
   /**
    * The store of the configuration in use.
    * @param inFile opens the store of a process that has its configuration in its own file
    */
   openConfigStore(local: LocalConfig, inFile: () => ConfigStore): ConfigStore;
-  /** For a command that has the database to itself: that text is the configuration from now on. */
-  replaceConfig(text: string): Promise<ConfigReplaced>;
+  /**
+   * For a command that has the database to itself: that text is the configuration from now on.
+   * @returns the revision before; empty: there was none
+   */
+  replaceConfig(
+    text: string,
+  ): Promise<{ readonly kind: 'replaced'; readonly before: string } | ClusterFailed>;
   /** The view of the cluster's state, for people. Open it once. */
   openView(source: ViewSource): StatusView & Disposable;
 }
@@ -67,7 +73,7 @@ export interface Coordination {
   onBroadcast(kind: string, listener: (body: string) => void | Promise<void>): () => void;
   /** How many processes share a limit now: a whole number, at least 1. */
   limitShare(): number;
-  /** Calls `listener` when `limitShare` or who has which lease may have changed. @returns ends it */
+  /** Calls `listener` when `limitShare` or a holder of a lease has changed. @returns ends it */
   onChange(listener: () => void): () => void;
 }
 
@@ -82,16 +88,8 @@ export type ConfigInDatabase = {
   readonly at: number;
 };
 
-/** `moved`: another configuration is in use. `message` is a sentence. */
-export type ConfigBegun =
-  | { readonly kind: 'begun' }
-  | { readonly kind: 'moved' }
-  | { readonly kind: 'failed'; readonly message: string };
-
-/** `before`: the revision before; empty: there was none. `message` is a sentence. */
-export type ConfigReplaced =
-  | { readonly kind: 'replaced'; readonly before: string }
-  | { readonly kind: 'failed'; readonly message: string };
+/** `message` is a sentence. */
+export type ClusterFailed = { readonly kind: 'failed'; readonly message: string };
 
 /** The side of this process, when the cluster agrees on a configuration. */
 export interface LocalConfig {

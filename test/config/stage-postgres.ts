@@ -13,7 +13,7 @@ import { Control } from '../../src/app/config/control.ts';
 import { inspectInDatabase } from '../../src/app/config/own-file.ts';
 import { AgreedConfigStore } from '../../src/cluster/agreed-config.ts';
 import type { Cluster } from '../../src/cluster/cluster.ts';
-import { createCluster } from '../../src/cluster/several.ts';
+import { createCluster } from '../../src/ledger/postgres/cluster.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { systemClock } from '../../src/lib/clock.ts';

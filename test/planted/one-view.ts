@@ -28,19 +28,19 @@ export const oneView: readonly Fault[] = [
   },
   {
     name: 'While one instance is upgraded, svc as a whole is failing.',
-    file: 'src/admin/reports/whole.ts',
+    file: 'src/cluster/view.ts',
     find: "state === 'up' || state === 'failing'",
     replace: "state !== 'late'",
   },
   {
     name: 'A paused instance is shown as one that is up.',
-    file: 'src/admin/reports/whole.ts',
+    file: 'src/cluster/view.ts',
     find: "lastReport.ageMs > lateMs ? 'late'",
     replace: "lastReport.ageMs > lateMs * 100 ? 'late'",
   },
   {
     name: 'A bot that works is shown as one that begins, by an instance that waits for it.',
-    file: 'src/admin/reports/whole.ts',
+    file: 'src/admin/reports/merging.ts',
     find: 'if (whole.members.length > 0 && isMessenger(channel))',
     replace: 'if (whole.members.length < 0 && isMessenger(channel))',
   },
@@ -52,7 +52,7 @@ export const oneView: readonly Fault[] = [
   },
   {
     name: 'A path that may be a secret is told to whoever reads the status.',
-    file: 'src/admin/reports/whole.ts',
+    file: 'src/admin/reports/merging.ts',
     find: "const mayTell = asker === 'operator' ||",
     replace: "const mayTell = asker === 'operator' || bind !== '' ||",
   },

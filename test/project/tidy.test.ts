@@ -30,7 +30,7 @@ const contracts: Record<string, RegExp> = {
   'src/brains/policies': /\/policy\.ts$/,
   'src/brains/tools': /\/tool\.ts$/,
   'src/channels': /^src\/channels\/channel\.ts$/,
-  'src/cluster': /^src\/cluster\/[\w-]+\.ts$/,
+  'src/cluster': /^src\/cluster\/cluster\.ts$/,
   'src/ledger': /^src\/ledger\/ledger\.ts$/,
   'src/pipeline/attachments/picture': /\/picture\.ts$/,
   'src/pipeline/attachments/speech': /\/speech\.ts$/,
@@ -86,6 +86,9 @@ const pureOfLib = new Set(
   ),
 );
 
+/** The contracts that the admin room may import. */
+const portsOfAdmin = /^src\/(?:ledger\/ledger|cluster\/cluster)\.ts$/;
+
 type Import = { from: string; to: string };
 
 function importsOf(file: string): Import[] {
@@ -122,7 +125,7 @@ function faultOf({ from, to }: Import): string | null {
     return `${from} is pure but imports ${to}`;
   }
   if (there === 'kinds' && !isDoor(from, to)) return `${from} imports ${to}: meet at registry.ts`;
-  if (here === 'src/admin' && contracts[there] !== undefined && to !== 'src/ledger/ledger.ts') {
+  if (here === 'src/admin' && contracts[there] !== undefined && !portsOfAdmin.test(to)) {
     return `${from} imports a station: ${to}`;
   }
   if (
@@ -132,13 +135,20 @@ function faultOf({ from, to }: Import): string | null {
   ) {
     return `${from} imports ${to}, which is not of the public face of src`;
   }
-  // Only the composition of the service names classes, not a command or a preflight.
-  const mayName = here === 'src/app' && !/^src\/app\/(?:preflight|webhook-client)\//.test(from);
+  // Only the composition of the service names classes, not a command or a preflight. PostgreSQL
+  // fills the port of the cluster.
+  const mayName =
+    (here === 'src/app' && !/^src\/app\/(?:preflight|webhook-client)\//.test(from)) ||
+    (isOfCluster(from) && isOfCluster(to));
   if (!mayName && contracts[there]?.test(to) === false) {
     return `${from} imports ${to}: meet at the contract`;
   }
   return null;
 }
+
+/** A file behind the port of the cluster, which knows that several processes may be at work. */
+const isOfCluster = (file: string): boolean =>
+  /^src\/(?:cluster|ledger\/postgres)\/|^src\/ledger\/migrate\//.test(file);
 
 test('imports go down, rooms meet by contract, the composition root alone names classes', () => {
   assert.ok(sources.length > 10, 'the sources were found');
@@ -213,6 +223,41 @@ test('a messenger is named by its own folder, its line of registry.ts and its ma
   });
   assert.deepEqual(faults, []);
 });
+
+test('the other processes on a database are met by the port of the cluster alone', () => {
+  const faults = sources.flatMap((file) => [
+    ...importsOf(file).flatMap(clusterFaultOf),
+    ...clusterWordsIn(file, readFileSync(join(root, file), 'utf8')),
+  ]);
+  assert.deepEqual(faults, []);
+});
+
+test('the rule above sees a fault when there is one', () => {
+  const from = 'src/app/a.ts';
+  assert.equal(clusterFaultOf({ from, to: 'src/cluster/view.ts' }).length, 1);
+  assert.equal(clusterFaultOf({ from, to: 'src/ledger/postgres/postgres.ts' }).length, 1);
+  assert.deepEqual(clusterFaultOf({ from, to: 'src/cluster/cluster.ts' }), []);
+  for (const line of ['const { peers } = store;', 'type A = SharedView;', 'sharedConfigs.begin();']) {
+    assert.equal(clusterWordsIn(from, `// A comment.\n${line}`).length, 1, line);
+  }
+  assert.deepEqual(clusterWordsIn(from, "// peers\nconst a = 'peers';"), []);
+});
+
+/** Only the composition root chooses a cluster: PostgreSQL's, or this process alone. */
+function clusterFaultOf({ from, to }: Import): string[] {
+  if (!isOfCluster(to) || isOfCluster(from) || to === 'src/cluster/cluster.ts') return [];
+  const isChoice =
+    from === 'src/app/storage.ts' ||
+    (from === 'src/app/runtime.ts' && to === 'src/cluster/alone.ts');
+  return isChoice ? [] : [`${from} imports ${to}: meet at src/cluster/cluster.ts`];
+}
+
+function clusterWordsIn(file: string, text: string): string[] {
+  if (isOfCluster(file) || file === 'src/app/storage.ts') return [];
+  const code = text.replace(/\/\*[^]*?\*\/|(?<![:'"])\/\/.*|'(?:[^'\\\n]|\\.)*'/g, '');
+  const words = code.match(/\b(?:peers|\w*Peers|[sS]haredConfig\w*|SharedView\w*)\b/g) ?? [];
+  return [...new Set(words)].map((word) => `${file} names ${word}`);
+}
 
 test('folders are made by src/lib/make-folder.ts, since the one of Node may never end', () => {
   const recursive = /\bmkdir(?:Sync)?\([^;]*recursive: true/;

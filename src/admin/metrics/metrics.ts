@@ -1,5 +1,5 @@
 /**
- * The metrics page, of this instance alone. It reads the meters at each scrape. It watches the
+ * The metrics page, of this process alone. It reads the meters at each scrape. It watches the
  * event loop and garbage collection from the first scrape on.
  *
  * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of

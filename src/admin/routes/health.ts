@@ -13,7 +13,7 @@ import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 
 /**
  * Answers 200 if svc is alive and able to work. A channel that is down is listed, but is no reason
- * for a 503. It is about this instance alone, since a load balancer decides by it.
+ * for a 503. It is about this process alone, since a load balancer decides by it.
  */
 export function healthRoute(ports: AdminPorts): Route {
   return readRoute({

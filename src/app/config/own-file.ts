@@ -128,8 +128,8 @@ export function localConfig(
 }
 
 /**
- * Checks the configuration in the database for a start, as this machine would run it. Fields that need a person at the
- * machine come from its own file.
+ * Checks the configuration in the database for a start, as this machine would run it. Fields that
+ * need a person at the machine come from its own file.
  * @param own the file of this machine, without problems
  */
 export async function inspectInDatabase(

@@ -196,7 +196,7 @@ function strainOf(outcome: Outcome): 'answered' | 'strain' | 'other' {
 // The concurrency limits of models outlive running configurations: a call of an old configuration
 // counts against the limit of the new one. The same model at the same address with the same key has
 // one limit, even if several brains list it. The limit is the lowest value in the newest
-// configuration. Instances that share a ledger divide it among them.
+// configuration. The processes of a cluster divide it among them.
 
 /**
  * Rejected configurations leave limits behind. Limits in use are renewed by every configuration.
@@ -222,7 +222,7 @@ export class CallBounds {
   /**
    * Sets the limits of a new running configuration.
    * @param models the models of that configuration
-   * @param share the number of instances that share the limits; each may make at least one call
+   * @param share the number of processes that share the limits; each may make at least one call
    */
   hold(models: readonly ModelConfig[], share = 1): void {
     const limits = new Map<string, number>();

@@ -85,7 +85,10 @@ postgresTest('a clock that was ahead holds up nothing that another one takes ove
   const claim = await comesOut(other);
   assert.deepEqual([claim.attempt, claim.possibleDuplicate], [3, true], 'it may have been sent');
   const beside = await all.begin();
-  await until('both know each other', () => other.peers.limitShare() + beside.peers.limitShare() === 4);
+  await until(
+    'both know each other',
+    () => other.peers.limitShare() + beside.peers.limitShare() === 4,
+  );
   await put(all.client, 'lane', { conversation: 'bob', waits: 1 });
   const bobs = { id: `${idOf(2)}-00`, conversation: 'bob', parked: true };
   await put(all.client, 'outbox', { ...next, ...bobs });
