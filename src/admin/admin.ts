@@ -58,8 +58,11 @@ export type AdminPorts = {
   mcp(): readonly McpHealth[];
   /** The reports that the status is made of. */
   readonly view: StatusView;
-  /** Where this process is, for its report. */
-  place(): Place;
+  /**
+   * Where this process is, for its report: the machine's name, and the `host:port` of the admin
+   * server; null: there is none.
+   */
+  place(): { readonly host: string; readonly admin: string | null };
   readonly reader: LedgerReader;
   readonly takeovers: TakeoverPort;
   readonly approvals: ApprovalPort;
@@ -76,13 +79,6 @@ export type AdminPorts = {
   /** null: no application runs around svc. */
   readonly application: ApplicationLink | null;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
-};
-
-export type Place = {
-  /** The machine's name. */
-  readonly host: string;
-  /** The `host:port` of the admin server; null: there is none. */
-  readonly admin: string | null;
 };
 
 /** The port for takeovers: conversations that an operator answers. */

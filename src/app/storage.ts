@@ -127,8 +127,8 @@ async function openServer(
   const options = { url, retentionDays, version, now, steady, ids, news, onFault, follow };
   const store = await openPostgresStore(options);
   if ('kind' in store) return store;
-  const { ledger, peers } = store;
-  return { ledger, reader, cluster: openCluster(peers, { url, version, now, steady }) };
+  const cluster = openCluster(store, { url, version, now, steady });
+  return { ledger: store.ledger, reader, cluster };
 }
 
 /** Connects at the first question. */

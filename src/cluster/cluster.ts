@@ -11,7 +11,7 @@ import type {
 } from '../config/config-control.ts';
 import type { Events } from '../domain/event.ts';
 import type { LiveEvent } from '../domain/live-event.ts';
-import type { SharedLiveEvents } from '../telemetry/live-events.ts';
+import type { LiveEvents } from '../telemetry/live-events.ts';
 
 export interface Cluster extends Coordination, AsyncDisposable {
   /**
@@ -129,7 +129,7 @@ export type PreparedConfig = {
 export type ViewSource = {
   /** The current report of this process, as JSON. */
   readonly report: () => string;
-  readonly liveEvents: SharedLiveEvents;
+  readonly liveEvents: LiveEvents;
   /** @returns null: an event of a kind that only a newer svc knows */
   readonly liveEventOf: (received: unknown) => LiveEvent | null;
   readonly events: Pick<Events, 'warned'>;

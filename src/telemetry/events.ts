@@ -27,7 +27,7 @@ import {
   type ToolTally,
   type UnreadTally,
 } from './meters.ts';
-import { LiveEvents, type LiveEventRing, type SharedLiveEvents } from './live-events.ts';
+import { LiveEvents } from './live-events.ts';
 import { SpendMeters } from './spend-meters.ts';
 import { verdicts, type Verdict } from '../domain/approval.ts';
 import { channelTypeOf } from '../domain/ids.ts';
@@ -36,7 +36,7 @@ import { isOperatorsMatter, describeUnread } from '../domain/attachment.ts';
 export interface EventHub extends Events {
   /** Live numbers. Read them, and do not keep the objects. */
   readonly meters: Meters;
-  readonly frames: LiveEventRing & SharedLiveEvents;
+  readonly frames: LiveEvents;
 }
 
 export function createEvents(options: Clock & { log: Log }): EventHub {

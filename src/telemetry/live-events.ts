@@ -3,51 +3,18 @@
  * no listener and stores nothing per listener. A listener reads on from its own number, and loses
  * events that have left the ring by then. With no listener an event costs one small object.
  *
- * Live events of other instances enter the same ring and take its next numbers. So a listener that
- * comes back reads on from its number, whichever instance sent the events it missed.
+ * Live events of other processes enter the same ring and take its next numbers. So a listener that
+ * comes back reads on from its number, whichever process sent the events it missed.
  */
 import type { Events } from '../domain/event.ts';
 import type { Dropped, LiveEvent } from '../domain/live-event.ts';
 
 export const liveEventsKept = 1_000;
 
-export interface LiveEventRing {
-  /** Distinguishes this process from those before and after it. */
-  readonly epoch: string;
-  /** The number of the newest event; 0: there was none. Numbers count from 1. */
-  readonly newest: number;
-  /** The number of the oldest event in the ring; `newest + 1` when the ring is empty. */
-  readonly oldest: number;
-  /** @returns null when the event has left the ring, or does not exist yet */
-  at(number: number): LiveEvent | Dropped | null;
-  /**
-   * Calls `wake` after each event; `wake` must return at once.
-   * @returns a function that ends the calls
-   */
-  onLiveEvent(wake: () => void): () => void;
-}
-
-/** The ring, for code that carries live events between instances. */
-export interface SharedLiveEvents {
-  /** Whether somebody listens on this instance. */
-  readonly isListened: boolean;
-  /**
-   * Calls `changed` when `isListened` changes; `changed` must return at once.
-   * @returns a function that ends the calls
-   */
-  onListened(changed: () => void): () => void;
-  /**
-   * Gives each live event of this instance to `listener`, and none of other instances.
-   * @returns a function that ends that
-   */
-  onOwn(listener: (liveEvent: LiveEvent) => void): () => void;
-  /**
-   * From now on each live event of this instance carries the instance number that `own` returns.
-   */
-  name(own: () => number | null): void;
-  /** Adds a live event of another instance. `dropped` stands for events that did not arrive. */
-  hear(liveEvent: LiveEvent | Dropped): void;
-}
+/** The ring, for a listener. */
+export type LiveEventRing = Readonly<
+  Pick<LiveEvents, 'epoch' | 'newest' | 'oldest' | 'at' | 'onLiveEvent'>
+>;
 
 /** The methods of `Events` that produce live events. */
 type Sources = Pick<
@@ -72,7 +39,8 @@ type Sources = Pick<
 type Unnamed<Each> = Each extends LiveEvent ? Omit<Each, 'instance'> : never;
 type Of<Method extends keyof Sources> = Parameters<Sources[Method]>[0];
 
-export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
+export class LiveEvents implements Sources {
+  /** Distinguishes this process from those before and after it. */
   readonly epoch: string;
   readonly #now: () => number;
   readonly #ring: (LiveEvent | Dropped | undefined)[] = Array.from({ length: liveEventsKept });
@@ -80,6 +48,7 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
   readonly #listened = new Set<() => void>();
   #ownListener: ((liveEvent: LiveEvent) => void) | null = null;
   #ownInstance: () => number | null = () => null;
+  /** The number of the newest event; 0: there was none. Numbers count from 1. */
   newest = 0;
 
   /** @param now milliseconds since 1970 */
@@ -88,15 +57,21 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
     this.epoch = Math.floor(now()).toString(36);
   }
 
+  /** The number of the oldest event in the ring; `newest + 1` when the ring is empty. */
   get oldest(): number {
     return Math.max(1, this.newest - liveEventsKept + 1);
   }
 
+  /** @returns null when the event has left the ring, or does not exist yet */
   at(number: number): LiveEvent | Dropped | null {
     if (number < this.oldest || number > this.newest) return null;
     return this.#ring[number % liveEventsKept] ?? null;
   }
 
+  /**
+   * Calls `wake` after each event; `wake` must return at once.
+   * @returns a function that ends the calls
+   */
   onLiveEvent(wake: () => void): () => void {
     this.#wakes.add(wake);
     if (this.#wakes.size === 1) for (const changed of this.#listened) changed();
@@ -106,15 +81,24 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
     };
   }
 
+  /** Whether somebody listens at this process. */
   get isListened(): boolean {
     return this.#wakes.size > 0;
   }
 
+  /**
+   * Calls `changed` when `isListened` changes; `changed` must return at once.
+   * @returns a function that ends the calls
+   */
   onListened(changed: () => void): () => void {
     this.#listened.add(changed);
     return () => this.#listened.delete(changed);
   }
 
+  /**
+   * Gives each live event of this process to `listener`, and none of others.
+   * @returns a function that ends that
+   */
   onOwn(listener: (liveEvent: LiveEvent) => void): () => void {
     this.#ownListener = listener;
     return () => {
@@ -122,10 +106,12 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
     };
   }
 
+  /** From now on each live event of this process carries the number that `own` returns. */
   name(own: () => number | null): void {
     this.#ownInstance = own;
   }
 
+  /** Adds a live event of another process. `dropped` stands for events that did not arrive. */
   hear(liveEvent: LiveEvent | Dropped): void {
     this.#ring[++this.newest % liveEventsKept] = liveEvent;
     if (this.#wakes.size > 0) for (const wake of this.#wakes) wake();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { openView } from '../../src/cluster/view.ts';
-import { createSharedView } from '../../src/ledger/postgres/view/shared-view.ts';
+import { PostgresView } from '../../src/ledger/postgres/view/shared-view.ts';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import type { Status } from '../../src/admin/admin.ts';
 import { describeReport, reportOf } from '../../src/admin/reports/report.ts';
@@ -27,7 +27,7 @@ async function startOne({ url, members, id }: Beginning) {
   const world = makeWorld();
   world.clockMs = Date.now();
   const peers = members.join(id, { version: `1.2.${id}`, beganAt: world.clockMs });
-  const shared = createSharedView((signal) => connect(url, { signal }));
+  const shared = new PostgresView((signal) => connect(url, { signal }));
   const { ports, events } = world;
   const report = (): string => describeReport(reportOf(world.ports));
   const source = { report, liveEvents: events.frames, liveEventOf: readLiveEvent, events };

@@ -237,7 +237,11 @@ test('the rule above sees a fault when there is one', () => {
   assert.equal(clusterFaultOf({ from, to: 'src/cluster/view.ts' }).length, 1);
   assert.equal(clusterFaultOf({ from, to: 'src/ledger/postgres/postgres.ts' }).length, 1);
   assert.deepEqual(clusterFaultOf({ from, to: 'src/cluster/cluster.ts' }), []);
-  for (const line of ['const { peers } = store;', 'type A = SharedView;', 'sharedConfigs.begin();']) {
+  for (const line of [
+    'const { peers } = store;',
+    'type A = SharedView;',
+    'sharedConfigs.begin();',
+  ]) {
     assert.equal(clusterWordsIn(from, `// A comment.\n${line}`).length, 1, line);
   }
   assert.deepEqual(clusterWordsIn(from, "// peers\nconst a = 'peers';"), []);
@@ -253,7 +257,7 @@ function clusterFaultOf({ from, to }: Import): string[] {
 }
 
 function clusterWordsIn(file: string, text: string): string[] {
-  if (isOfCluster(file) || file === 'src/app/storage.ts') return [];
+  if (isOfCluster(file)) return [];
   const code = text.replace(/\/\*[^]*?\*\/|(?<![:'"])\/\/.*|'(?:[^'\\\n]|\\.)*'/g, '');
   const words = code.match(/\b(?:peers|\w*Peers|[sS]haredConfig\w*|SharedView\w*)\b/g) ?? [];
   return [...new Set(words)].map((word) => `${file} names ${word}`);
@@ -384,15 +388,15 @@ function cyclesIn(imports: ReadonlyMap<string, readonly Import[]>): string[] {
 const linesMost: Record<string, number> = {
   'apps/desktop': 7_000,
   'apps/setup': 3_300,
-  'src/admin': 8_900,
-  'src/app': 8_700,
+  'src/admin': 8_600,
+  'src/app': 7_200,
   'src/brains': 12_700,
   'src/channels': 9_600,
   'src/cli': 10_500,
-  'src/cluster': 500,
-  'src/config': 6_800,
+  'src/cluster': 1_650,
+  'src/config': 6_950,
   'src/domain': 4_600,
-  'src/ledger': 28_100,
+  'src/ledger': 28_050,
   'src/lib': 5_800,
   'src/main.ts': 150,
   'src/pipeline': 5_600,
@@ -400,7 +404,7 @@ const linesMost: Record<string, number> = {
   'src/telemetry': 2_800,
 };
 /** The limits of the program, and its goals. */
-const whole = { lines: { most: 114_500, goal: 85_000 }, files: { most: 710, goal: 500 } };
+const whole = { lines: { most: 114_400, goal: 85_000 }, files: { most: 704, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
 const coreLines = { most: 51_000, goal: 45_000 };

@@ -1,9 +1,9 @@
 /**
  * Brings new configurations into use while svc runs: from the admin API, the history, the cluster,
- * or the file after a signal. One at a time, each by the same steps: check → compare with the fields
- * that need a restart → secrets → skills → running configuration → runtime. The config store decides
- * where and when to save it. After any failure the previous configuration stays in use, and the
- * refusal says why.
+ * or the file after a signal. One at a time, each by the same steps: check → compare with fields
+ * that need a restart → secrets → skills → running configuration → runtime. The config store
+ * decides where and when to save it. After any failure the previous configuration stays in use, and
+ * the refusal says why.
  */
 import type { WarningStatus } from '../../admin/admin.ts';
 import type {

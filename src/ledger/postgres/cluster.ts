@@ -10,9 +10,9 @@ import type { Cluster, ClusterFailed } from '../../cluster/cluster.ts';
 import { openView } from '../../cluster/view.ts';
 import { revisionOf } from '../../config/inspect.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createPostgresConfigs } from './configs/shared-configs.ts';
+import { PostgresConfigs } from './configs/shared-configs.ts';
 import { connect } from './server/connect.ts';
-import { createSharedView } from './view/shared-view.ts';
+import { PostgresView } from './view/shared-view.ts';
 
 /** `version`: of this program. */
 type Options = Clock & { readonly version: string };
@@ -20,13 +20,13 @@ type Options = Clock & { readonly version: string };
 /** How long a connection may take to open. */
 const timeoutMs = 5_000;
 
-/** It connects when it is first used. @param peers work until their ledger is closed */
+/** It connects when it is first used. @param store holds the ledger; close it first */
 export function openCluster(
-  peers: Peers,
+  { peers }: { readonly peers: Peers },
   { url, ...options }: Options & { readonly url: string },
 ): Cluster {
-  const configs = createPostgresConfigs(() => connect(url, { timeoutMs }), { instance: peers.id });
-  const view = createSharedView((signal) => connect(url, { signal, timeoutMs }));
+  const configs = new PostgresConfigs(() => connect(url, { timeoutMs }), { instance: peers.id });
+  const view = new PostgresView((signal) => connect(url, { signal, timeoutMs }));
   return createCluster({ ...options, peers, configs, view });
 }
 

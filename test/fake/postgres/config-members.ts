@@ -1,7 +1,7 @@
 /** Several instances on one database in one process: their rows, and their broadcasts. */
 import { Listeners } from '../../../src/cluster/alone.ts';
 import {
-  createPostgresConfigs,
+  PostgresConfigs,
   type ConfigsOptions,
 } from '../../../src/ledger/postgres/configs/shared-configs.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
@@ -36,7 +36,7 @@ export class Instances extends TestDatabase {
     );
     const { id } = rows[0]!;
     const url = options.url ?? this.url;
-    const configs = createPostgresConfigs(() => connect(url), { ...options, instance: id });
+    const configs = new PostgresConfigs(() => connect(url), { ...options, instance: id });
     this.own.use(configs);
     const ears = new Listeners();
     const member = { id, configs, ears, deaf: false, peers: this.#peersOf(id, ears) };

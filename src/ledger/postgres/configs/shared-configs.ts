@@ -41,19 +41,12 @@ const orphanDelayMs = 5_000;
 /** "svc1" in ASCII, and 3 for the configuration: the advisory lock of a change. */
 const lock = 'SELECT pg_advisory_xact_lock(1937138481, 3)';
 
-/** @param connect opens a connection; called when one is needed */
-export function createPostgresConfigs(
-  connect: () => Promise<Client>,
-  options: ConfigsOptions,
-): SharedConfigs & AsyncDisposable {
-  return new PostgresConfigs(connect, options);
-}
-
-class PostgresConfigs implements SharedConfigs, AsyncDisposable {
+export class PostgresConfigs implements SharedConfigs, AsyncDisposable {
   readonly instance: number;
   readonly #silentMs: number;
   readonly #transactions: Transactions;
 
+  /** @param connect opens a connection; called when one is needed */
   constructor(connect: () => Promise<Client>, options: ConfigsOptions) {
     this.instance = options.instance;
     this.#silentMs = options.silentMs ?? silentMsUsual;

@@ -12,7 +12,7 @@ import {
 import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
 import type { SharedView } from '../../../cluster/backend.ts';
 import { connect } from '../server/connect.ts';
-import { createSharedView } from './shared-view.ts';
+import { PostgresView } from './shared-view.ts';
 
 /** A database, the shared view of two instances, and one more connection. */
 class Bench implements AsyncDisposable {
@@ -23,8 +23,8 @@ class Bench implements AsyncDisposable {
   private constructor(client: Client, url: string) {
     this.client = client;
     const open = (signal: AbortSignal): Promise<Client> => connect(url, { signal });
-    this.one = createSharedView(open);
-    this.other = createSharedView(open);
+    this.one = new PostgresView(open);
+    this.other = new PostgresView(open);
   }
 
   /** @param way turns the URL of the database into the URL to use */

@@ -53,19 +53,12 @@ const sweepFrames =
   "DELETE FROM svc.frame WHERE at < clock_timestamp() - interval '30 seconds' OR NOT EXISTS " +
   '(SELECT FROM svc.instance WHERE id = frame.instance AND NOT dead)';
 
-/** @param connect opens a connection; called for the first statement, and after a lost one */
-export function createSharedView(
-  connect: (signal: AbortSignal) => Promise<Client>,
-  times: Partial<ViewTimes> = {},
-): SharedView {
-  return new PostgresView(new ViewConnection(connect, times));
-}
-
-class PostgresView implements SharedView {
+export class PostgresView implements SharedView {
   readonly #connection: ViewConnection;
 
-  constructor(connection: ViewConnection) {
-    this.#connection = connection;
+  /** @param connect opens a connection; called for the first statement, and after a lost one */
+  constructor(connect: (signal: AbortSignal) => Promise<Client>) {
+    this.#connection = new ViewConnection(connect);
   }
 
   async publish(instance: number, report: string): Promise<void> {
