@@ -7,7 +7,7 @@ import type { ChannelHealth } from '../channels/channel.ts';
 import type { ChannelType } from '../channels/registry.ts';
 import type { Config, Secrets } from '../config/config.ts';
 import type { ConfigProblem } from '../config/problems.ts';
-import type { OwnAddresses } from '../config/own-addresses.ts';
+import type { ConfigPlace } from '../config/inspect.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import type { Admissions } from '../domain/gate.ts';
 import type { Ledger, LedgerReader } from '../ledger/ledger.ts';
@@ -18,15 +18,9 @@ import type { KeychainLimits } from './keychain.ts';
 import type { TurnWatch } from './run-events.ts';
 import type { StartWriter } from './storage.ts';
 
-export type Setup = {
+export type Setup = ConfigPlace & {
   readonly config: Config;
   readonly text: string;
-  /** The absolute path of the configuration. Relative paths in it start at its folder. */
-  readonly file: string;
-  /** Overrides of the configured listen addresses; left out: none. */
-  readonly addresses?: OwnAddresses;
-  /** Decides the place of the default database. */
-  readonly env: Readonly<Record<string, string | undefined>>;
   /** The lookup of secrets, which holds those of the configuration. */
   readonly lookup: ServiceSecrets;
   /** How long to wait for the keychain; left out: the usual time. */

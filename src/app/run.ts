@@ -171,7 +171,7 @@ class Run {
       readonly warnings: ConfigSnapshot['warnings'];
     },
   ): Promise<Ending | null> {
-    const { text, config, secrets, onReload, file, addresses, env, lookup, log } = this.#setup;
+    const { text, config, secrets, onReload, lookup, log } = this.#setup;
     const { ledger, reader, cluster } = store;
     const { now, steady, random } = deps;
     const flow = { ledger, events: this.#events, ids, now, steady, random };
@@ -192,7 +192,6 @@ class Run {
       watch.use(used.models);
     };
     onUsed(runningConfig);
-    const place = { file, addresses, env };
     const first = firstSnapshotOf(this.#setup, skills.warnings);
     const isAround = (this.#setup.application ?? null) !== null;
     const tokenWanted = isTokenWanted(config.observability, isAround);
@@ -200,7 +199,7 @@ class Run {
       const message = `The configuration in use in the database cannot be taken here: ${why}`;
       this.#state.end({ kind: 'failed', code: 'config_behind', message });
     };
-    const controlOptions = { cluster, place, onReload, onBehind, onUsed, tokenWanted };
+    const controlOptions = { cluster, place: this.#setup, onReload, onBehind, onUsed, tokenWanted };
     const control = new Control(
       { ...controlOptions, stop: this.#state.over, runtime, deps, reader, lookup, log },
       first,

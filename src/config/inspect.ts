@@ -30,6 +30,16 @@ export type Inspection = {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** Where a process has its configuration from. */
+export type ConfigPlace = {
+  /** The absolute path. Relative paths of a configuration start at its folder. */
+  readonly file: string;
+  /** Overrides of the configured listen addresses; left out: none. */
+  readonly addresses?: OwnAddresses | undefined;
+  /** Decides the place of the default database. */
+  readonly env: Env;
+};
+
 export const fileBytesMax = 1_048_576;
 
 /**

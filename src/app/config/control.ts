@@ -30,7 +30,6 @@ import type { ServiceSecrets } from '../../secrets/secrets.ts';
 import type { ServiceDeps } from '../service.ts';
 import {
   prepareConfig,
-  type ConfigPlace,
   type ConfigSnapshot,
   type Installer,
   type NextConfig,
@@ -39,6 +38,7 @@ import {
 import type { PrivateTurns } from './private-warning.ts';
 import { rolledBack, stopping } from '../../config/refusals.ts';
 import { changesOf, sentencesOf } from '../../config/changes/changes.ts';
+import type { ConfigPlace } from '../../config/inspect.ts';
 import { locate } from '../../config/locate.ts';
 import { overriddenChanges } from '../../config/own-addresses.ts';
 import type { EventHub } from '../../telemetry/events.ts';

@@ -12,10 +12,10 @@ import type {
   ConfigStore,
   HistoryFault,
 } from '../../config/config-control.ts';
-import { inspectConfig, inspectText, revisionOf } from '../../config/inspect.ts';
+import { inspectConfig, inspectText, revisionOf, type ConfigPlace } from '../../config/inspect.ts';
 import { readDisk, type Disk } from './file-on-disk.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
-import { heldBackByFile, type ConfigPlace, type Installer, type NextConfig } from './prepare.ts';
+import { heldBackByFile, type Installer, type NextConfig } from './prepare.ts';
 import { inNoFile, notSaved, revisionConflict } from '../../config/refusals.ts';
 import { replaceFile } from './saved-file.ts';
 

@@ -7,14 +7,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigRefused } from '../../config/config-control.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
 import type { Config } from '../../config/config.ts';
-import { inspectConfig, inspectText, type Inspection } from '../../config/inspect.ts';
+import {
+  inspectConfig,
+  inspectText,
+  type ConfigPlace,
+  type Inspection,
+} from '../../config/inspect.ts';
 import { isByFlag } from '../../config/own-addresses.ts';
 import { problemWithoutPlace, type ConfigProblem } from '../../config/problems.ts';
 import type { ConfigInDatabase, LocalAsked, LocalConfig } from '../../cluster/cluster.ts';
 import {
   fieldsOfTheProcess,
   type AskedBy,
-  type ConfigPlace,
   type ConfigSnapshot,
   type Installer,
   type NextText,
@@ -32,9 +36,9 @@ class OwnFile {
   /** The last valid configuration in the file. */
   #config: Pick<Config, 'brains'> = { brains: [] };
 
-  constructor({ file, env, addresses }: ConfigPlace) {
-    this.path = file;
-    this.#place = { file, env, addresses };
+  constructor(place: ConfigPlace) {
+    this.path = place.file;
+    this.#place = place;
   }
 
   /** Reads and checks the file now. */

@@ -9,7 +9,7 @@ import type { ConfigProblem } from '../../config/problems.ts';
 import { restartFields } from '../../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../../config/inspect.ts';
 import { isObject } from '../../lib/json.ts';
-import { isByFlag, type OwnAddresses } from '../../config/own-addresses.ts';
+import { isByFlag } from '../../config/own-addresses.ts';
 import type { Events } from '../../domain/event.ts';
 import { pathOfFile, type StoragePlace } from '../../config/storage-place.ts';
 import { locate, type Json } from '../../config/locate.ts';
@@ -68,15 +68,6 @@ export interface Installer {
   /** Waits until no other turn runs. No other turn begins before this one has ended. */
   inTurn<T>(act: () => Promise<T>): Promise<T>;
 }
-
-/** The file of this process. */
-export type ConfigPlace = {
-  /** The absolute path. Relative paths of a configuration start at its folder. */
-  readonly file: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Overrides of the configured listen addresses; left out: none. */
-  readonly addresses?: OwnAddresses | undefined;
-};
 
 export type PrepareDeps = AskedBy & {
   /** The lookup, which holds the secrets of the configuration in use. */

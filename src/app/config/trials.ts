@@ -15,8 +15,7 @@ import type {
 import type { BrainConfig, Config, Secrets } from '../../config/config.ts';
 import type { ConfigProblem } from '../../config/problems.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
-import { inspectText, type Inspection } from '../../config/inspect.ts';
-import type { OwnAddresses } from '../../config/own-addresses.ts';
+import { inspectText, type ConfigPlace, type Inspection } from '../../config/inspect.ts';
 import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { problemsOf, namedSecrets, resolveSecrets, isOfMcpServer } from '../../config/secrets.ts';
 import { windowAfter } from '../../domain/conversation.ts';
@@ -33,13 +32,7 @@ import { problemOfSkills, warningsOfSkills } from './skill-warnings.ts';
 
 type Show = NonNullable<Parameters<ConfigTrials['tryBrain']>[2]>;
 
-export type TrialSettings = {
-  /** The absolute path. Relative paths of a draft start at its folder. */
-  readonly file: string;
-  /** Overrides of the listen addresses in a draft; left out: none. */
-  readonly addresses?: OwnAddresses | undefined;
-  /** Decides the place of the default database. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+export type TrialSettings = ConfigPlace & {
   /** The lookup, which holds the secrets of the configuration in use. */
   readonly lookup: SecretLookup;
   /** The database that this process has open; null: none. */
