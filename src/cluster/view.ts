@@ -477,8 +477,8 @@ export async function reportsOf<R extends ServiceReport>(
     members.filter(({ state }) => state === 'up' || state === 'failing').map(({ id }) => id),
   );
   const deciding = reports.filter(({ id }) => up.has(id));
-  const reportTimes = members.flatMap(({ toldAt }) => toldAt ?? []);
-  const asOf = Math.min(now, ...reportTimes, ...(rows === null ? [] : [now - rowsAgeMs]));
+  const toldTimes = members.flatMap(({ toldAt }) => toldAt ?? []);
+  const asOf = Math.min(now, ...toldTimes, ...(rows === null ? [] : [now - rowsAgeMs]));
   return {
     own,
     members,

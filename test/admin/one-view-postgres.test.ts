@@ -31,7 +31,7 @@ async function startOne({ url, members, id }: Beginning) {
   const { ports, events } = world;
   const report = (): string => describeReport(reportOf(world.ports));
   const source = { report, liveEvents: events.frames, liveEventOf: readLiveEvent, events };
-  const clock = { now: ports.now, steady: systemClock.steady };
+  const clock = { now: () => world.clockMs, steady: systemClock.steady };
   const view = openView({ ...clock, ...source, peers, view: shared }, times);
   const place = () => ({ host: hostname(), admin: `127.0.0.1:${id}` });
   world.ports = { ...ports, view, place };

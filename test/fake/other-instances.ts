@@ -31,7 +31,7 @@ export function makeInstances(
     });
   for (const one of all) {
     const seen = () => ({ living: living(), rows, rowsAgeMs: 0 });
-    const view = viewOf(one.id, seen, one.ports.now);
+    const view = viewOf(one.id, seen, () => one.clockMs);
     one.ports = { ...one.ports, view, place: () => placeOf(one.id) };
   }
   return all;

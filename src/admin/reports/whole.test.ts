@@ -17,7 +17,11 @@ test('one that works alone is all there is, and nobody is counted', async () => 
   assert.deepEqual([instance, instances, asOf], [null, [], null]);
   const shared = {
     ...ports,
-    view: viewOf(0, () => ({ living: [], rows: null, rowsAgeMs: 0 }), ports.now),
+    view: viewOf(
+      0,
+      () => ({ living: [], rows: null, rowsAgeMs: 0 }),
+      () => 0,
+    ),
   };
   assert.deepEqual((await statusOf(shared, 'operator', 'operator')).instances, []);
 });

@@ -5,8 +5,7 @@ import {
   type ConfigsOptions,
 } from '../../../src/ledger/postgres/configs/shared-configs.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
-import type { Peers } from '../../../src/cluster/backend.ts';
-import type { SharedConfigs } from '../../../src/cluster/backend.ts';
+import type { Peers, SharedConfigs } from '../../../src/cluster/backend.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 
 export type Member = {
