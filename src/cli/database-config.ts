@@ -20,7 +20,7 @@ import { noter } from '../app/config/audited.ts';
 import { openOwnLedger } from './ledger/access.ts';
 import { left, localTime, right, table } from './ledger/table.ts';
 
-export type DatabasePlace = {
+type DatabasePlace = {
   readonly at: AtServer;
   /** The inspection of the file that names the server; that file has no problems. */
   readonly inspection: Inspection;
@@ -29,7 +29,7 @@ export type DatabasePlace = {
 };
 
 /** @returns the place, or the exit code after the reason was printed */
-export async function findDatabase(file: ConfigFile, io: Io): Promise<DatabasePlace | number> {
+async function findDatabase(file: ConfigFile, io: Io): Promise<DatabasePlace | number> {
   const read = await readConfig(file, io);
   if (read.kind === 'refused') {
     io.stderr.write(read.report);
@@ -49,12 +49,12 @@ export async function findDatabase(file: ConfigFile, io: Io): Promise<DatabasePl
   return exitCode.failed;
 }
 
-export function reportProblem({ message }: Pick<StoreProblem, 'message'>, { stderr }: Io): number {
+function reportProblem({ message }: Pick<StoreProblem, 'message'>, { stderr }: Io): number {
   stderr.write(`${message}\n`);
   return exitCode.failed;
 }
 
-export function reportNone(databaseName: string, { stderr }: Io): number {
+function reportNone(databaseName: string, { stderr }: Io): number {
   stderr.write(
     `No configuration is in use in the ${databaseName} yet: the first start writes one.\n`,
   );

@@ -7,7 +7,7 @@
  * - of a part that every instance has (the service itself, a channel that listens): the gravest
  * state of the instances that are neither late nor stopping. Without any, the asked instance.
  */
-import { findKind, isListener, isMessenger, type ChannelConfig } from '../../channels/registry.ts';
+import { findKind, isMessenger, type ChannelConfig } from '../../channels/registry.ts';
 import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import { fiveMinutesMs } from '../../lib/durations.ts';
@@ -478,19 +478,15 @@ export function channelsOf(
   return channels.map((channel) => {
     const { type } = channel;
     const brain = routes.find((route) => route.channel === type)?.brain ?? null;
-    const listens = { type, bind: '', path: '', ...listensAt(channel) };
+    const listener = whole.own.report.listeners.find((one) => one.type === type);
     return {
       type,
       ...standingOf(whole, channel),
       brain,
-      address: isListener(channel) ? listenerAddress(listens, asker) : null,
+      address: listener === undefined ? null : listenerAddress(listener, asker),
       addresses: addressesOf(whole, type, asker),
     };
   });
-}
-
-function listensAt(channel: ChannelConfig): { bind: string; path: string } | null {
-  return isListener(channel) ? { bind: channel.bind.text, path: channel.path } : null;
 }
 
 function addressesOf(
