@@ -97,7 +97,7 @@ export class FiguresView {
 
 /**
  * Adds a minute that is not stored yet. It keeps the stored gauges of the step, which are of all
- * instances: this one's current gauges are only a part.
+ * processes: this one's current gauges are only a part.
  */
 function addTo(buckets: (Bucket | null)[], minute: Bucket, place: number): void {
   if (!(place in buckets)) return;

@@ -48,9 +48,7 @@ export type LedgerChoice = Clock & {
   /** Called when the storage fails for good and accepts nothing more. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
-  /**
-   * Receives readings of the clock of a server with the storage; left out: nobody does.
-   */
+  /** Receives readings of the clock of the storage's server; left out: nobody does. */
   readonly follow?: (reading: ClockReading) => void;
   /** Starts the writer to the disk; left out: a thread that starts then. */
   readonly startWriter?: StartWriter | undefined;

@@ -19,7 +19,7 @@ export interface ConfigControl {
 
 /**
  * Where the configuration in use is stored, and the steps that replace it there. `apply` and
- * `reload` run one after the other, and never during a turn of another process's change.
+ * `reload` run one after the other, and never during a turn of the cluster (`inTurn`).
  */
 export interface ConfigStore
   extends Pick<ConfigControl, 'onDisk' | 'apply' | 'history' | 'kept'>, AsyncDisposable {
@@ -44,7 +44,7 @@ export type ConfigInUse = {
   readonly revision: string;
   /** The text in use, even if the file has changed since. */
   readonly text: string;
-  /** `database`: all instances that share it read it from there. */
+  /** `database`: all processes that share it read it from there. */
   readonly place: 'file' | 'database' | 'nowhere';
   /** null: the configuration is in no file. */
   readonly file: string | null;

@@ -1,6 +1,6 @@
 /**
  * Addresses that flags give to one process, in place of the addresses in its configuration. Only
- * these differ between instances that share a configuration. The process gets them at its start,
+ * these differ between processes that share a configuration. The process gets them at its start,
  * and they apply to every later configuration.
  */
 import { isListener, kindOf } from '../channels/registry.ts';

@@ -317,7 +317,7 @@ function rowsOf(channel: string, { admitted, asking }: PairingState, now: number
 }
 
 const codeMs = hourMs;
-/** Clocks of instances differ by less than this. */
+/** The clocks of a cluster differ by less than this. */
 const skewMsMax = 60_000;
 
 function isValidCode(one: PendingCode, now: number): boolean {

@@ -61,7 +61,7 @@ export class Rollup {
 }
 
 /**
- * Leaves out marks of a revision that is already in use: svc was started again, or another instance
+ * Leaves out marks of a revision that is already in use: svc was started again, or another process
  * took the revision too.
  * @param before the revision in use before the first mark; null: unknown
  */
