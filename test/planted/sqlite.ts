@@ -134,7 +134,7 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A message that ends the process ends it at every start.',
-    file: 'src/ledger/engine/order/crash-isolation.ts',
+    file: 'src/ledger/engine/crash-isolation.ts',
     find: 'export const aloneMax = 2;',
     replace: 'export const aloneMax = 1_000;',
     seenBy: ['test/messages/crash-isolation.test.ts'],

@@ -4,13 +4,12 @@
 import type { Acceptance } from '../../channels/channel.ts';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
-import type { IntakeLimit } from './order/intake-limit.ts';
-import { isOf } from './order/removal.ts';
-import { MessageProgress } from './order/rows.ts';
-import type { CursorMove } from '../ledger.ts';
-import { bytesOfMessage } from './order/weight.ts';
-import type { WorkingSet } from './order/working-set.ts';
+import type { IntakeLimit } from './intake-limit.ts';
+import { isOf, MessageProgress } from './queue.ts';
+import { bytesOfMessage } from './weight.ts';
+import type { WorkingSet } from './working-set.ts';
 import type { Arrival, LedgerStorage, OthersRows } from './storage.ts';
+import type { CursorMove } from '../ledger.ts';
 
 /** `underWay`: true until the message has entered the working set, or the storage has answered. */
 type PendingArrival = Arrival & { readonly bytes: number; isPending: boolean };

@@ -1,20 +1,9 @@
 /** What was read of pictures and files, kept with the message that they came with. */
 import type { Attachment, Picture } from '../../domain/attachment.ts';
-import type { Media, Message } from '../../domain/message.ts';
+import type { Media } from '../../domain/message.ts';
 import type { KeptAttachments, KeptPicture, InClaim } from '../ledger.ts';
-import type { OpenClaims } from './order/open-claims.ts';
-
-/** A value at once, or a promise of it. */
-type Read<T> = T | Promise<T>;
-
-/** Reads and writes what was read of attachments. Reads reject when the storage has failed. */
-export interface StoredAttachments {
-  /** Never waits for a storage that cannot write. Keeps nothing for a message that is gone. */
-  keep(message: Message, attachments: readonly Attachment[]): Promise<boolean>;
-  of(message: Message): Read<readonly Attachment[]>;
-  acceptedAt(message: Message, at: number): Read<readonly (readonly Attachment[])[]>;
-  picturesSince(message: Message, since: number, n: number): Read<readonly KeptPicture[]>;
-}
+import type { StoredAttachments } from './storage.ts';
+import type { OpenClaims } from './open-claims.ts';
 
 /** Serves a claim only while it is open, so that nothing of a forgotten message is written. */
 export class ClaimedAttachments implements KeptAttachments {

@@ -1,13 +1,8 @@
 /** The tool calls that runs of a message have begun, so that no run repeats one silently. */
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
+import type { RunningCall } from './storage.ts';
 import type { InClaim } from '../ledger.ts';
-
-/** A call that a message's turn has begun, in this run or an earlier one. */
-export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
-  /** How it ended; null: svc did not see its end. */
-  readonly ending: CallEnding | null;
-};
 
 type Load = (message: Message) => readonly RunningCall[] | Promise<readonly RunningCall[]>;
 

@@ -4,8 +4,8 @@
  * processes.
  */
 import type { DeferredGroup, RetriedNow, WhichDeferred } from '../../domain/records.ts';
-import type { OutRow } from './order/rows.ts';
-import type { WorkingSet } from './order/working-set.ts';
+import type { OutRow } from './queue.ts';
+import type { WorkingSet } from './working-set.ts';
 import type { DeferredReplies } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 

@@ -1,6 +1,6 @@
 /** The promises of every backend that keeps what it accepts. */
 import { hourMs, minuteMs } from '../../lib/durations.ts';
-import type { OutState } from './order/rows.ts';
+import type { OutState } from './queue.ts';
 import { retryAfterMsMax, type Durability } from '../ledger.ts';
 
 export const keptDurability: Durability = {

@@ -22,9 +22,9 @@ import type { Deferral } from '../../domain/reply.ts';
 import type { MessageOwner } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
-import { OpenClaims } from './order/open-claims.ts';
-import { IntakeLimit } from './order/intake-limit.ts';
-import { laterParts, type Row } from './order/rows.ts';
+import { OpenClaims } from './open-claims.ts';
+import { IntakeLimit } from './intake-limit.ts';
+import { laterParts, type Row } from './queue.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -39,12 +39,12 @@ import type {
   LedgerNews,
 } from '../ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { Unroutable } from './order/unroutable.ts';
-import type { WorkingSet } from './order/working-set.ts';
+import { Unroutable } from './unroutable.ts';
+import type { WorkingSet } from './working-set.ts';
 import { Accepting, type ArrivalDeps } from './accepting.ts';
 import { ClaimedAttachments } from './attachments.ts';
 import { OpenApprovals } from './approvals.ts';
-import { Claiming } from './claiming.ts';
+import { Claiming } from './claims.ts';
 import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
 import { ActiveTakeovers } from './takeover.ts';
@@ -116,7 +116,7 @@ export class QueueLedger implements Ledger {
     this.#unroutable = new Unroutable({
       now,
       steady,
-      rows,
+      backlog: () => rows.backlog(),
       news,
       read: (channel) => storage.history.unroutableSince(channel),
       keep: (channel, since) => storage.keepUnroutable(channel, since),

@@ -1,10 +1,10 @@
 /** Forgets a person or a conversation: first in memory, then in the storage. */
 import type { IdSource } from '../../domain/ids.ts';
 import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
-import type { OpenClaims } from './order/open-claims.ts';
-import { isBefore, removeRows, rowIsOf } from './order/removal.ts';
-import type { Row } from './order/rows.ts';
-import type { WorkingSet } from './order/working-set.ts';
+import type { OpenClaims } from './open-claims.ts';
+import { isBefore, rowIsOf, type Row } from './queue.ts';
+import { removeRows } from './removal.ts';
+import type { WorkingSet } from './working-set.ts';
 import type { Accepting } from './accepting.ts';
 import type { ActiveTakeovers } from './takeover.ts';
 import type { Forgotten, LedgerStorage, OthersRows } from './storage.ts';

@@ -2,7 +2,7 @@
  * Keeps previews of unfinished replies. A preview is part of its message: it moves with the
  * message, and is deleted with it.
  */
-import type { OpenClaims } from './order/open-claims.ts';
+import type { OpenClaims } from './open-claims.ts';
 import type { Previews, InClaim } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 

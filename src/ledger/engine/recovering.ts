@@ -4,17 +4,18 @@
  * supplies the rows, and writes the resulting changes.
  */
 import { plannedTry } from './durability.ts';
-import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from './order/crash-isolation.ts';
-import type {
-  InRow,
-  MessageProgress,
-  OutRow,
-  OutState,
-  StoredMessage,
-  StoredReply,
-} from './order/rows.ts';
+import { aloneMax, chooseSuspects, type Suspect } from './crash-isolation.ts';
+import {
+  attemptsMax,
+  type InRow,
+  type MessageProgress,
+  type OutRow,
+  type OutState,
+  type StoredMessage,
+  type StoredReply,
+} from './queue.ts';
+import type { WorkingSet } from './working-set.ts';
 import type { LedgerNews } from '../ledger.ts';
-import type { WorkingSet } from './order/working-set.ts';
 
 export type FoundMessage = {
   readonly stored: StoredMessage;

@@ -18,16 +18,16 @@ import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
+import type { Attachment } from '../../domain/attachment.ts';
 import type { Trace } from '../../domain/trace.ts';
 import type { TakenOverConversation, TakeoverTimes } from '../../domain/takeover.ts';
-import type { StoredAttachments } from './attachments.ts';
-import type { RunningCall } from './begun-calls.ts';
 import type {
   Approvals,
   CursorMove,
   DeadLetterMove,
   Effects,
   Gauges,
+  KeptPicture,
   Memory,
   Durability,
   StoredFigures,
@@ -41,8 +41,8 @@ import type {
   WholeInRow,
   WholeOutRow,
   WholeRow,
-} from './order/rows.ts';
-import type { CrashIsolation } from './order/crash-isolation.ts';
+} from './queue.ts';
+import type { CrashIsolation } from './crash-isolation.ts';
 
 export interface LedgerStorage {
   readonly durability: Durability;
@@ -77,7 +77,7 @@ export interface LedgerStorage {
   /**
    * Writes messages and moves cursors, all or nothing. At the commit it calls `enter` for each
    * message that is new and that this process is to work, in order. Answers `conflict` if a cursor
-   * stands elsewhere than expected. `order/cursors.ts` finds that out first if it can, else the
+   * stands elsewhere than expected. `cursors.ts` finds that out first if it can, else the
    * storage does.
    */
   accept(
@@ -180,6 +180,21 @@ interface StoredAgents {
   toolUses(message: Message, n: number): Awaitable<readonly ToolUse[]>;
   /** The calls begun for a message before this process held it, oldest first. */
   callsOf(message: Message): Awaitable<readonly RunningCall[]>;
+}
+
+/** A call that a message's turn has begun, in this run or an earlier one. */
+export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
+  /** How it ended; null: svc did not see its end. */
+  readonly ending: CallEnding | null;
+};
+
+/** Reads and writes what was read of attachments. Reads reject when the storage has failed. */
+export interface StoredAttachments {
+  /** Never waits for a storage that cannot write. Keeps nothing for a message that is gone. */
+  keep(message: Message, attachments: readonly Attachment[]): Promise<boolean>;
+  of(message: Message): Awaitable<readonly Attachment[]>;
+  acceptedAt(message: Message, at: number): Awaitable<readonly (readonly Attachment[])[]>;
+  picturesSince(message: Message, since: number, n: number): Awaitable<readonly KeptPicture[]>;
 }
 
 /** Dead letters. The ledger calls these methods, and those of `StoredForgetting`, one at a time. */

@@ -17,9 +17,9 @@ import {
   type TakeoverTimes,
 } from '../../domain/takeover.ts';
 import type { Takeovers, TakeoverMessage, Effects, Memory, LedgerNews } from '../ledger.ts';
-import { isWhole, type InRow, type WholeInRow } from './order/rows.ts';
-import type { WorkingSet } from './order/working-set.ts';
-import type { Claiming } from './claiming.ts';
+import { isWhole, type InRow, type WholeInRow } from './queue.ts';
+import type { WorkingSet } from './working-set.ts';
+import type { Claiming } from './claims.ts';
 import { keyOf } from './memories.ts';
 import { memoryAfter } from './next-memory.ts';
 import type { LedgerStorage, TurnEnd } from './storage.ts';

@@ -2,7 +2,7 @@
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import { BegunCalls } from './begun-calls.ts';
 import type { CallLog, InClaim } from '../ledger.ts';
-import type { OpenClaims } from './order/open-claims.ts';
+import type { OpenClaims } from './open-claims.ts';
 import type { LedgerStorage } from './storage.ts';
 
 export class ToolCalls implements CallLog {

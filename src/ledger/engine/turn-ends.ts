@@ -4,7 +4,7 @@
 import type { Failure } from '../../domain/failure.ts';
 import type { MessageId } from '../../domain/ids.ts';
 import type { Trace } from '../../domain/trace.ts';
-import type { WholeInRow } from './order/rows.ts';
+import type { WholeInRow } from './queue.ts';
 import type { Effects, Memory } from '../ledger.ts';
 import type { TurnEnd } from './storage.ts';
 

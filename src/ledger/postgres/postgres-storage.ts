@@ -19,12 +19,12 @@ import {
   type OthersRows,
   type TurnEnd,
 } from '../engine/storage.ts';
-import { conflict } from '../engine/order/cursors.ts';
-import { refused } from '../engine/order/intake-limit.ts';
-import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/order/rows.ts';
-import { CrashIsolation } from '../engine/order/crash-isolation.ts';
-import { unroutableCursor } from '../engine/order/unroutable.ts';
-import type { WorkingSet } from '../engine/order/working-set.ts';
+import { conflict } from '../engine/cursors.ts';
+import { refused } from '../engine/intake-limit.ts';
+import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/queue.ts';
+import { CrashIsolation } from '../engine/crash-isolation.ts';
+import { unroutableCursor } from '../engine/unroutable.ts';
+import type { WorkingSet } from '../engine/working-set.ts';
 import type { CursorMove, LedgerNews } from '../ledger.ts';
 import { AgentReads, storedAttachments } from './ledger/agents.ts';
 import { StoredApprovals } from './ledger/approvals.ts';

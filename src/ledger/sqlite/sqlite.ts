@@ -7,8 +7,8 @@ import type { IdSource } from '../../domain/ids.ts';
 import { onUncaughtException } from '../../lib/supervise.ts';
 import { QueueLedger } from '../engine/engine.ts';
 import type { Ledger, LedgerNews, StoreProblem } from '../ledger.ts';
-import type { MergeClock } from '../engine/order/merging.ts';
-import { WorkingSet } from '../engine/order/working-set.ts';
+import type { MergeClock } from '../engine/merging.ts';
+import { WorkingSet } from '../engine/working-set.ts';
 import { GroupCommit } from './write/group-commit.ts';
 import {
   freeBytesAt,

@@ -8,7 +8,7 @@ import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../domain/records.ts';
 import type { StorageReport, StoredDeferred } from '../../engine/storage.ts';
-import type { OutRow } from '../../engine/order/rows.ts';
+import type { OutRow } from '../../engine/queue.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import { ReadFailed } from '../../ledger.ts';

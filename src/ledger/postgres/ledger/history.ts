@@ -13,8 +13,8 @@ import {
   type ConversationRecord,
   type Where,
 } from '../../engine/memories.ts';
-import { Cursors } from '../../engine/order/cursors.ts';
-import { unroutableCursor } from '../../engine/order/unroutable.ts';
+import { Cursors } from '../../engine/cursors.ts';
+import { unroutableCursor } from '../../engine/unroutable.ts';
 import type { Memory } from '../../ledger.ts';
 import type { Reads } from '../deps.ts';
 import { fromText, fromTextOrNull, toText } from '../server/text.ts';

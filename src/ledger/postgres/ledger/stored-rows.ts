@@ -2,7 +2,7 @@
 import type { Failure } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
 import type { FoundMessage, FoundReply } from '../../engine/recovering.ts';
-import { bytesOf } from '../../engine/order/weight.ts';
+import { bytesOf } from '../../engine/weight.ts';
 import { longestGapsMs, pacedMsMin } from '../../engine/durability.ts';
 import { retryAfterMsMax } from '../../ledger.ts';
 import { fromText } from '../server/text.ts';

@@ -13,14 +13,14 @@ import type { TakenOverConversation, TakeoverTimes } from '../../../domain/takeo
 import { messageFrom } from '../../engine/bodies.ts';
 import { memoryAfter } from '../../engine/next-memory.ts';
 import type { StorageReport, StoredTakeovers, TurnEnd } from '../../engine/storage.ts';
-import { aloneMax } from '../../engine/order/crash-isolation.ts';
+import { aloneMax } from '../../engine/crash-isolation.ts';
 import {
   ConversationQueue,
   makeInRow,
   MessageProgress,
   type WholeInRow,
-} from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+} from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';

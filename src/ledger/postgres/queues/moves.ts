@@ -9,7 +9,7 @@
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Where } from '../../engine/memories.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import { fromText, toText } from '../server/text.ts';
 import { lazyMs, type TrailingTransaction } from '../write/batches.ts';
 import type { Query, Rows } from '../write/statement.ts';

@@ -1,7 +1,7 @@
 /** A conversation queue that this instance alone works, and what the instance knows of it. */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { Where } from '../../engine/memories.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { Arrival, Enter } from '../../engine/storage.ts';
 
 /** A message that has landed; `n` is its number in the queue. */

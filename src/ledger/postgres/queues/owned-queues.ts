@@ -14,9 +14,8 @@
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { keyOf, type Where } from '../../engine/memories.ts';
 import type { OthersRows } from '../../engine/storage.ts';
-import { isOf } from '../../engine/order/removal.ts';
-import type { ConversationQueue } from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import { isOf, type ConversationQueue } from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { History } from '../ledger/history.ts';
 import type { QueueFacts } from '../write/statement.ts';
 import { OwnedQueue, type ArrivedMessage, type QueueGrowth } from './owned-queue.ts';

@@ -57,7 +57,7 @@ import {
 } from '../../engine/approval-record.ts';
 import type { Box } from '../../../domain/event.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../../domain/story.ts';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength } from '../../engine/queue.ts';
 import { reasonOf } from '../../read/stored-json.ts';
 
 /**

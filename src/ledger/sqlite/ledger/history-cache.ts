@@ -13,9 +13,9 @@ import {
   type ConversationRecord,
   type Where,
 } from '../../engine/memories.ts';
-import { unroutableCursor } from '../../engine/order/unroutable.ts';
+import { unroutableCursor } from '../../engine/unroutable.ts';
 import type { Awaitable } from '../../engine/storage.ts';
-import { Cursors } from '../../engine/order/cursors.ts';
+import { Cursors } from '../../engine/cursors.ts';
 import type { Memory } from '../../ledger.ts';
 import type { Labels } from './sensitivity-labels.ts';
 

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { TakenOverConversation } from '../../../domain/takeover.ts';
 import { memoryAfter } from '../../engine/next-memory.ts';
 import type { StoredTakeovers } from '../../engine/storage.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import { turnEndWrites } from '../write/turn-writes.ts';
 import type { HistoryCache } from './history-cache.ts';
 import type { SqliteDeps } from './deps.ts';

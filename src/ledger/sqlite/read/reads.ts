@@ -97,7 +97,7 @@ import {
   type ApprovalRecord,
 } from '../../engine/approval-record.ts';
 import type { Box } from '../../../domain/event.ts';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength } from '../../engine/queue.ts';
 import { reasonOf } from '../../read/stored-json.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** How much a working set holds, and how much of it is handed out. */
-import type { Box } from '../../../domain/event.ts';
-import type { OutRow, MessageProgress } from './rows.ts';
+import type { Box } from '../../domain/event.ts';
+import type { OutRow, MessageProgress } from './queue.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 
 export class Totals {

@@ -7,15 +7,15 @@
  * left its queue; it is offered by itself when it is due. The caller that takes a row ends it by
  * `settle`, `giveBack` or `postpone`.
  */
-import type { Box } from '../../../domain/event.ts';
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import type { Message } from '../../../domain/message.ts';
-import type { Reply } from '../../../domain/reply.ts';
+import type { Box } from '../../domain/event.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
 import { Totals } from './totals.ts';
 import { Queues } from './queues.ts';
 import { TakenOverQueues } from './taken-over-queues.ts';
 import { Leaving } from './leaving.ts';
-import { DelayQueue } from './delay-queue.ts';
+import { DelayQueue } from './schedule.ts';
 import { MergeWaits, type MergeClock } from './merging.ts';
 import { Offering } from './offering.ts';
 import {
@@ -29,9 +29,9 @@ import {
   type Row,
   type StoredMessage,
   type StoredReply,
-} from './rows.ts';
+} from './queue.ts';
 import { ReadyQueues } from './ready-queues.ts';
-import type { ChannelBacklog } from '../../ledger.ts';
+import type { ChannelBacklog } from '../ledger.ts';
 import { messageRow, replyRow } from './weight.ts';
 
 export class WorkingSet {

@@ -1,10 +1,11 @@
 /** The rows of the working set, and the queue that puts the rows of a conversation in order. */
-import type { Failure } from '../../../domain/failure.ts';
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import type { Message } from '../../../domain/message.ts';
-import type { Reply } from '../../../domain/reply.ts';
-import type { Deadline } from '../../../lib/deadlines.ts';
-import { Queue, type Linked } from '../../../lib/queue.ts';
+import type { Failure } from '../../domain/failure.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { MessageOwner } from '../../domain/story.ts';
+import type { Reply } from '../../domain/reply.ts';
+import type { Deadline } from '../../lib/deadlines.ts';
+import { Queue, type Linked } from '../../lib/queue.ts';
 
 /** The queue of one conversation on one channel: its unsettled rows in order. */
 export class ConversationQueue {
@@ -269,4 +270,37 @@ export function laterParts({ head, queue, parked }: OutRow): readonly OutRow[] {
     if (part === undefined || !part.head.id.startsWith(whole)) return parts;
     parts.push(part);
   }
+}
+
+/** A message is suspected when it was the next of its conversation at this many unclean ends. */
+export const attemptsMax = 2;
+
+/**
+ * Whether this message may have ended the process. Such a message runs alone and is never merged,
+ * so that it can be found.
+ */
+export function isSuspect({ attempt, poison }: InRow): boolean {
+  return poison || attempt > attemptsMax;
+}
+
+/** @param sender null: not known */
+export function isOf(
+  whose: MessageOwner,
+  { channel, conversation }: Pick<Message, 'channel' | 'conversation'>,
+  sender: string | null,
+): boolean {
+  if (channel !== whose.channel) return false;
+  return whose.kind === 'conversation'
+    ? conversation === whose.conversation
+    : sender === whose.sender;
+}
+
+/** Whether the row is a message with a smaller id than this one, or a reply to such a message. */
+export function isBefore(row: Row, beforeId: string): boolean {
+  return (row.box === 'in' ? row.head.id : row.head.inReplyTo) < beforeId;
+}
+
+/** Whether the row is theirs, or a reply to a message that is known to be theirs. */
+export function rowIsOf(whose: MessageOwner, row: Row): boolean {
+  return isOf(whose, row.queue, row.progress.sender);
 }

@@ -5,7 +5,7 @@
 import type { MergeWaits } from './merging.ts';
 import type { Queues } from './queues.ts';
 import type { ReadyQueues } from './ready-queues.ts';
-import type { ConversationQueue, Row } from './rows.ts';
+import type { ConversationQueue, Row } from './queue.ts';
 
 /** A queue with this many unsettled replies gets no further message offered. */
 const repliesMax = 100;

@@ -28,10 +28,10 @@
  * Deliveries wait as well: if a delivery ended the process, the suspect would be blamed for it. The
  * price: a message that ends the process only after `aloneMs` is not found.
  */
-import type { ChannelKey } from '../../../domain/ids.ts';
-import { later, type SteadyTime } from '../../../lib/clock.ts';
-import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/deadlines.ts';
-import type { InRow } from './rows.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
+import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
+import type { InRow } from './queue.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 import type { Totals } from './totals.ts';
 
@@ -46,8 +46,6 @@ const pollMs = 20;
 
 /** A message is poison after this many ends of the process while it ran alone. */
 export const aloneMax = 2;
-/** A message is suspected when it was the next of its conversation at this many unclean ends. */
-export const attemptsMax = 2;
 
 /**
  * At most this many suspects run alone after one start, poison messages not counted. The rest run
@@ -78,14 +76,6 @@ type IsolatedRows = {
   takeHeld(row: InRow): void;
   holdAgain(row: InRow): void;
 };
-
-/**
- * Whether this message may have ended the process. Such a message runs alone and is never merged,
- * so that it can be found.
- */
-export function isSuspect({ attempt, poison }: InRow): boolean {
-  return poison || attempt > attemptsMax;
-}
 
 export type CrashIsolationDeps = {
   readonly rows: IsolatedRows;

@@ -1,6 +1,6 @@
 /** Finds and makes conversation queues, and keeps idle ones for a while. */
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import { ConversationQueue } from './rows.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import { ConversationQueue } from './queue.ts';
 
 /** At most this many queues without rows are kept: most conversations come back soon. */
 const idleMax = 4_096;

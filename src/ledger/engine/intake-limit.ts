@@ -1,6 +1,6 @@
 /** Refuses batches for which the ledger has no room, and lets callers wait for room. */
-import type { Refused } from '../../../channels/channel.ts';
-import type { Inbound } from '../../../domain/message.ts';
+import type { Refused } from '../../channels/channel.ts';
+import type { Inbound } from '../../domain/message.ts';
 import { bytesOfMessage } from './weight.ts';
 
 type Room = { readonly messages: number; readonly bytes: number };

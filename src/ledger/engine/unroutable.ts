@@ -7,14 +7,13 @@
  * A channel goes served → unroutable (not served, and has rows; the time is written) → served again
  * or without rows (the time is forgotten). Nothing is unroutable before the first `serve`.
  */
-import { dayMs } from '../../../lib/durations.ts';
-import type { Box } from '../../../domain/event.ts';
-import { failure, type Failure } from '../../../domain/failure.ts';
-import type { ChannelKey } from '../../../domain/ids.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/deadlines.ts';
-import type { ChannelBacklog, Claim, LedgerNews } from '../../ledger.ts';
-import type { WorkingSet } from './working-set.ts';
+import { dayMs } from '../../lib/durations.ts';
+import type { Box } from '../../domain/event.ts';
+import { failure, type Failure } from '../../domain/failure.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
+import type { ChannelBacklog, Claim, LedgerNews } from '../ledger.ts';
 
 /** The cursor with the time since when a channel is not served; empty: the channel is served. */
 export const unroutableCursor = 'unroutable_since';
@@ -25,7 +24,7 @@ const checkMs = 60_000;
 const batch = 100;
 
 export type UnroutableDeps = Clock & {
-  readonly rows: Pick<WorkingSet, 'backlog'>;
+  readonly backlog: () => readonly Omit<ChannelBacklog, 'unroutableSince'>[];
   readonly news: LedgerNews;
   /** Since when a channel is unroutable, as an earlier process wrote it; null: it is not. */
   readonly read: (channel: ChannelKey) => number | null;
@@ -69,7 +68,7 @@ export class Unroutable {
   backlog(): readonly ChannelBacklog[] {
     const since = ({ channel }: { channel: ChannelKey }): number | null =>
       this.#isServed(channel) ? null : (this.#since.get(channel) ?? this.#deps.now());
-    const rows = this.#deps.rows.backlog();
+    const rows = this.#deps.backlog();
     return rows.map((row) => ({ ...row, unroutableSince: since(row) }));
   }
 
@@ -82,8 +81,8 @@ export class Unroutable {
     return this.#served === null || this.#served.has(channel);
   }
 
-  #waiting(): ReturnType<WorkingSet['backlog']> {
-    return this.#deps.rows.backlog().filter(({ channel }) => !this.#isServed(channel));
+  #waiting(): ReturnType<UnroutableDeps['backlog']> {
+    return this.#deps.backlog().filter(({ channel }) => !this.#isServed(channel));
   }
 
   #check(): void {

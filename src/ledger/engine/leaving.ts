@@ -1,8 +1,8 @@
 /** Takes rows out of the working set, and merges messages that are handed out as one. */
-import type { DelayQueue } from './delay-queue.ts';
+import type { DelayQueue } from './schedule.ts';
 import { mergeableBehind } from './merging.ts';
 import type { ReadyQueues } from './ready-queues.ts';
-import { noneMerged, type InRow, type OutRow, type Row } from './rows.ts';
+import { noneMerged, type InRow, type OutRow, type Row } from './queue.ts';
 import type { Totals } from './totals.ts';
 
 export class Leaving {

@@ -1,11 +1,11 @@
 /** Hands rows out and takes them back, with their texts and the memory of their conversation. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { unreadBehind } from './order/merging.ts';
-import type { OpenClaims } from './order/open-claims.ts';
-import type { InRow, Row, WholeRow } from './order/rows.ts';
+import { unreadBehind } from './merging.ts';
+import type { OpenClaims } from './open-claims.ts';
+import type { InRow, Row, WholeRow } from './queue.ts';
 import type { Claim } from '../ledger.ts';
-import type { WorkingSet } from './order/working-set.ts';
+import type { WorkingSet } from './working-set.ts';
 import type { Awaitable, LedgerStorage } from './storage.ts';
 
 export type ClaimingDeps = {

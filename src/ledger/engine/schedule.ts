@@ -1,8 +1,8 @@
 /** Replies that wait for their next attempt, and parked replies. */
-import type { Clock } from '../../../lib/clock.ts';
-import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createDeadlines, type Deadlines } from '../../lib/deadlines.ts';
 import { DeferredRows } from './deferred-rows.ts';
-import type { OutRow } from './rows.ts';
+import type { OutRow } from './queue.ts';
 
 export class DelayQueue {
   readonly #now: () => number;

@@ -1,11 +1,11 @@
 /** The claims that the ledger hands out. Each knows its row until it is ended, and it ends once. */
-import type { Message } from '../../../domain/message.ts';
-import type { Reply } from '../../../domain/reply.ts';
-import { Linked, LinkedSet } from '../../../lib/queue.ts';
-import { Stopper } from '../../../lib/stop.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import { Linked, LinkedSet } from '../../lib/queue.ts';
+import { Stopper } from '../../lib/stop.ts';
 import { mergedMessage } from './merging.ts';
-import type { Row, WholeInRow, WholeOutRow } from './rows.ts';
-import type { Claim, InClaim, Memory, OutClaim } from '../../ledger.ts';
+import type { Row, WholeInRow, WholeOutRow } from './queue.ts';
+import type { Claim, InClaim, Memory, OutClaim } from '../ledger.ts';
 
 class OpenInClaim extends Linked implements InClaim {
   readonly box = 'in';

@@ -2,10 +2,10 @@
  * The replies that wait for their next attempt, by channel and by the reason why the last attempt
  * failed.
  */
-import type { FailureKind } from '../../../domain/failure.ts';
-import type { ChannelKey } from '../../../domain/ids.ts';
-import { isOnChannel, type DeferredFilter, type DeferredGroup } from '../../../domain/records.ts';
-import type { OutRow } from './rows.ts';
+import type { FailureKind } from '../../domain/failure.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import { isOnChannel, type DeferredFilter, type DeferredGroup } from '../../domain/records.ts';
+import type { OutRow } from './queue.ts';
 
 /** At most this many replies of a group are examined, those that failed first. */
 const examinedMax = 10_000;

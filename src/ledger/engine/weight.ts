@@ -1,7 +1,7 @@
 /** How many bytes rows count, and the stored rows of new messages and replies. */
-import type { Message } from '../../../domain/message.ts';
-import type { Reply } from '../../../domain/reply.ts';
-import type { StoredMessage, StoredReply } from './rows.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import type { StoredMessage, StoredReply } from './queue.ts';
 
 /** How many bytes a row counts: two for each character, and a fixed overhead. */
 export function bytesOf(characters: number): number {

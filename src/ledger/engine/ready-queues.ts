@@ -1,11 +1,11 @@
 /** The rows that can be taken now, by channel and box, and all unsettled rows of each channel. */
-import type { Box } from '../../../domain/event.ts';
-import type { ChannelKey } from '../../../domain/ids.ts';
-import { isOnChannel } from '../../../domain/records.ts';
-import { LinkedSet, Queue } from '../../../lib/queue.ts';
+import type { Box } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import { isOnChannel } from '../../domain/records.ts';
+import { LinkedSet, Queue } from '../../lib/queue.ts';
 import { ReadyNotifier } from './ready-notifier.ts';
-import type { InRow, OutRow, Row } from './rows.ts';
-import type { ChannelBacklog } from '../../ledger.ts';
+import type { InRow, OutRow, Row } from './queue.ts';
+import type { ChannelBacklog } from '../ledger.ts';
 
 type ChannelQueues = {
   readonly in: Queue<InRow>;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
-import { steadyNow } from '../../../lib/clock.ts';
-import type { StoredReply } from './rows.ts';
+import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../domain/ids.ts';
+import { steadyNow } from '../../lib/clock.ts';
+import type { StoredReply } from './queue.ts';
 import { WorkingSet } from './working-set.ts';
 
 const where = { channel: 'webhook' as ChannelKey, conversation: 'ann' as ConversationId };

@@ -3,11 +3,11 @@
  * their replies go out as usual. Takeovers are kept by conversation, since a queue may be dropped
  * and made again meanwhile.
  */
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Queues } from './queues.ts';
 import type { Offering } from './offering.ts';
 import type { ReadyQueues } from './ready-queues.ts';
-import type { InRow } from './rows.ts';
+import type { InRow } from './queue.ts';
 
 export class TakenOverQueues {
   readonly #queues: Queues;

@@ -3,7 +3,7 @@
  * deleted at different times. It keeps ids and not a number, because the sweep reports its
  * deletions late: a reported letter may be off the count already, or was never on it.
  */
-import { wholeIdLength } from './rows.ts';
+import { wholeIdLength } from './queue.ts';
 
 export class LetterCount {
   /** The id of each message or whole reply, with the id endings of its dead rows. */

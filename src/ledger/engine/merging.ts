@@ -9,11 +9,16 @@ import {
   type Gather,
   type Message,
   type PlatformTime,
-} from '../../../domain/message.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
-import { isSuspect } from './crash-isolation.ts';
-import { noneMerged, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
+} from '../../domain/message.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createDeadlines, type Deadlines } from '../../lib/deadlines.ts';
+import {
+  isSuspect,
+  noneMerged,
+  type InRow,
+  type ConversationQueue,
+  type WholeInRow,
+} from './queue.ts';
 
 /** At most this many messages are merged, the first included. */
 const mergedMax = 10;

@@ -1,12 +1,12 @@
-import { noStarts } from '../../../domain/conversation.ts';
+import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
-import type { Message } from '../../../domain/message.ts';
-import { steadyNow } from '../../../lib/clock.ts';
+import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import { steadyNow } from '../../lib/clock.ts';
 import { mergedMessage, mergeableBehind } from './merging.ts';
 import { OpenClaims } from './open-claims.ts';
-import type { InRow, WholeInRow } from './rows.ts';
+import type { InRow, WholeInRow } from './queue.ts';
 import { WorkingSet } from './working-set.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;

@@ -3,8 +3,8 @@
  * notification. It calls the listeners in a microtask, never inside the change, so that a listener
  * may claim at once.
  */
-import type { Box } from '../../../domain/event.ts';
-import type { ChannelKey } from '../../../domain/ids.ts';
+import type { Box } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
 
 type Wake = (box: Box, channel: ChannelKey) => void;
 type Notice = { readonly box: Box; readonly channel: ChannelKey };
