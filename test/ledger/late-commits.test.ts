@@ -12,7 +12,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { WorkingSet } from '../../src/ledger/engine/working-set.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { clockAtHand, openSound, type Backend } from '../contract/ledger/backends.ts';
-import type { MergeClock } from '../../src/ledger/engine/merging.ts';
+import type { MergeClock } from '../../src/ledger/engine/queue.ts';
 import {
   accepted,
   effects,

@@ -4,7 +4,7 @@ import type { Fault } from './fault.ts';
 export const byHand: readonly Fault[] = [
   {
     name: 'A model is asked in a conversation that an operator has taken over.',
-    file: 'src/ledger/engine/offering.ts',
+    file: 'src/ledger/engine/working-set.ts',
     find: 'queue.inBusy || queue.isTakenOver || this.#isRestoring',
     replace: 'queue.inBusy || this.#isRestoring',
     seenBy: ['test/ledger/memory.test.ts'],

@@ -3,7 +3,7 @@ import type { Attachment, Picture } from '../../domain/attachment.ts';
 import type { Media } from '../../domain/message.ts';
 import type { KeptAttachments, KeptPicture, InClaim } from '../ledger.ts';
 import type { StoredAttachments } from './storage.ts';
-import type { OpenClaims } from './open-claims.ts';
+import type { OpenClaims } from './claims.ts';
 
 /** Serves a claim only while it is open, so that nothing of a forgotten message is written. */
 export class ClaimedAttachments implements KeptAttachments {

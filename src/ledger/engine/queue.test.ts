@@ -4,9 +4,8 @@ import { test } from 'node:test';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { steadyNow } from '../../lib/clock.ts';
-import { mergedMessage, mergeableBehind } from './merging.ts';
-import { OpenClaims } from './open-claims.ts';
-import type { InRow, WholeInRow } from './queue.ts';
+import { mergedMessage, mergeableBehind, type InRow, type WholeInRow } from './queue.ts';
+import { OpenClaims } from './claims.ts';
 import { WorkingSet } from './working-set.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { steadyNow } from '../../lib/clock.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { OutClaim } from '../ledger.ts';
-import { Unroutable } from './unroutable.ts';
+import { Unroutable } from './schedule.ts';
 
 const gone = 'webhook' as ChannelKey;
 const weekMs = 7 * 86_400_000;

@@ -20,8 +20,7 @@ import type { Takeovers, TakeoverMessage, Effects, Memory, LedgerNews } from '..
 import { isWhole, type InRow, type WholeInRow } from './queue.ts';
 import type { WorkingSet } from './working-set.ts';
 import type { Claiming } from './claims.ts';
-import { keyOf } from './memories.ts';
-import { memoryAfter } from './next-memory.ts';
+import { keyOf, memoryAfter } from './memories.ts';
 import type { LedgerStorage, TurnEnd } from './storage.ts';
 
 export type TakeoverDeps = Clock & {

@@ -11,17 +11,16 @@ import type { Box } from '../../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { Totals } from './totals.ts';
-import { Queues } from './queues.ts';
-import { TakenOverQueues } from './taken-over-queues.ts';
-import { Leaving } from './leaving.ts';
-import { DelayQueue } from './schedule.ts';
-import { MergeWaits, type MergeClock } from './merging.ts';
-import { Offering } from './offering.ts';
 import {
+  Queues,
   makeInRow,
   makeOutRow,
   MessageProgress,
+  messageRow,
+  replyRow,
+  MergeWaits,
+  mergeableBehind,
+  noneMerged,
   type InRow,
   type ConversationQueue,
   type OutRow,
@@ -29,10 +28,12 @@ import {
   type Row,
   type StoredMessage,
   type StoredReply,
+  type MergeClock,
 } from './queue.ts';
-import { ReadyQueues } from './ready-queues.ts';
+import { DelayQueue } from './schedule.ts';
 import type { ChannelBacklog } from '../ledger.ts';
-import { messageRow, replyRow } from './weight.ts';
+import { isOnChannel } from '../../domain/records.ts';
+import { LinkedSet, Queue } from '../../lib/queue.ts';
 
 export class WorkingSet {
   readonly #queues = new Queues();
@@ -327,5 +328,444 @@ export class WorkingSet {
     this.ready.addUnsettled(row);
     queue.replies++;
     return row;
+  }
+}
+
+/** Takes rows out of the working set, and merges messages that are handed out as one. */
+class Leaving {
+  readonly #totals: Totals;
+  readonly #ready: ReadyQueues;
+  readonly #delayed: DelayQueue;
+
+  constructor(totals: Totals, ready: ReadyQueues, delayed: DelayQueue) {
+    this.#totals = totals;
+    this.#ready = ready;
+    this.#delayed = delayed;
+  }
+
+  /** Merges into a taken message the messages behind it that belong to it. */
+  merge(row: InRow): void {
+    row.merged = mergeableBehind(row);
+    for (const other of row.merged) {
+      other.taken = true;
+      this.#totals.claimed.in++;
+    }
+  }
+
+  /** Undoes `merge`: the merged messages are separate messages again. */
+  unmerge(row: InRow): void {
+    for (const other of row.merged) {
+      if (other.gone) continue;
+      other.taken = false;
+      this.#totals.claimed.in--;
+    }
+    row.merged = noneMerged;
+  }
+
+  /**
+   * Removes an ended message and the messages merged into it. They are the first rows of their
+   * queue.
+   */
+  settleMessage(row: InRow): void {
+    for (const other of row.merged) if (!other.gone) this.#settleOne(other);
+    if (!row.gone) this.#settleOne(row);
+    row.merged = noneMerged;
+  }
+
+  /** Removes a row in any state. The caller has taken it out of its queue, or it is parked. */
+  remove(row: Row): void {
+    row.gone = true;
+    if (row.taken) this.#totals.claimed[row.box]--;
+    this.#ready.removeUnsettled(row);
+    if (row.box === 'out') {
+      row.queue.replies--;
+      this.#totals.removeReply(row);
+      this.#delayed.drop(row);
+    }
+    this.#totals.closeRow(row.progress);
+  }
+
+  settleReply(row: OutRow): void {
+    const { queue } = row;
+    this.#ready.removeUnsettled(row);
+    queue.replies--;
+    this.#totals.removeReply(row);
+    this.#delayed.drop(row);
+    if (!row.parked) queue.outbox.shift();
+    this.#totals.closeRow(row.progress);
+  }
+
+  #settleOne(row: InRow): void {
+    this.#totals.claimed.in--;
+    this.#ready.removeUnsettled(row);
+    row.queue.inbox.shift();
+    this.#totals.closeRow(row.progress);
+  }
+}
+
+/**
+ * The conversations that an operator has taken over. The working set offers none of their messages;
+ * their replies go out as usual. Takeovers are kept by conversation, since a queue may be dropped
+ * and made again meanwhile.
+ */
+class TakenOverQueues {
+  readonly #queues: Queues;
+  readonly #ready: ReadyQueues;
+  readonly #offering: Offering;
+  readonly #channels = new Map<ChannelKey, Set<ConversationId>>();
+
+  constructor(queues: Queues, ready: ReadyQueues, offering: Offering) {
+    this.#queues = queues;
+    this.#ready = ready;
+    this.#offering = offering;
+    queues.isTakenOver = (channel, conversation) => this.has(channel, conversation);
+  }
+
+  has(channel: ChannelKey, conversation: ConversationId): boolean {
+    return this.#channels.get(channel)?.has(conversation) === true;
+  }
+
+  /**
+   * Withdraws a message of the conversation that is offered but not claimed. A claim stays valid:
+   * the caller revokes it.
+   */
+  take(channel: ChannelKey, conversation: ConversationId): void {
+    const conversations = this.#channels.get(channel) ?? new Set();
+    this.#channels.set(channel, conversations.add(conversation));
+    for (const queue of this.#queues.on(channel, conversation)) {
+      queue.isTakenOver = true;
+      const offered = this.#ready.withdraw(channel, (row) => row.queue === queue);
+      if (offered.length > 0) queue.inBusy = false;
+      this.#offering.withdraw(queue);
+    }
+  }
+
+  /** Offers the first message of the conversation again. */
+  giveBack(channel: ChannelKey, conversation: ConversationId): void {
+    const conversations = this.#channels.get(channel);
+    if (conversations?.delete(conversation) !== true) return;
+    if (conversations.size === 0) this.#channels.delete(channel);
+    for (const queue of this.#queues.on(channel, conversation)) {
+      queue.isTakenOver = false;
+      this.#offering.offerNext(queue);
+    }
+  }
+
+  /**
+   * Up to `most` messages of the conversation in order, without those that are claimed or whose end
+   * is being written.
+   */
+  waiting(channel: ChannelKey, conversation: ConversationId, most: number): readonly InRow[] {
+    const rows: InRow[] = [];
+    for (const { inbox } of this.#queues.on(channel, conversation)) {
+      for (let at = 0; at < inbox.length && rows.length < most; at++) {
+        const row = inbox.at(at)!;
+        if (!row.taken) rows.push(row);
+      }
+    }
+    return rows;
+  }
+}
+
+/** How much a working set holds, and how much of it is handed out. */
+export class Totals {
+  /** Unsettled messages with their replies, and their bytes. */
+  unsettled = 0;
+  bytes = 0;
+  readonly claimed: Record<Box, number> = { in: 0, out: 0 };
+
+  addMessage({ bytes }: MessageProgress): void {
+    this.unsettled++;
+    this.bytes += bytes;
+  }
+
+  /** @param of the progress of the message that the reply answers; null: the message is gone */
+  addReply({ bytes }: OutRow, of: MessageProgress | null): void {
+    if (of === null) this.unsettled++;
+    else of.open++;
+    this.bytes += bytes;
+  }
+
+  removeReply({ bytes }: OutRow): void {
+    this.bytes -= bytes;
+  }
+
+  /** Counts a row as closed. With the last row of a message, the message is settled. */
+  closeRow(progress: MessageProgress): void {
+    if (--progress.open > 0) return;
+    this.unsettled--;
+    this.bytes -= progress.bytes;
+    progress.close();
+  }
+
+  /**
+   * @param deferred replies that wait for their next attempt
+   * @param queues conversations that have rows
+   */
+  gauges(ready: ReadyQueues, deferred: number, queues: number) {
+    const { claimed } = this;
+    return {
+      inboxWaiting: ready.unsettled('in') - claimed.in,
+      inboxClaimed: claimed.in,
+      outboxWaiting: ready.unsettled('out') - claimed.out - deferred,
+      outboxClaimed: claimed.out,
+      outboxDeferred: deferred,
+      bytesHeld: this.bytes,
+      conversationsAtWork: queues,
+    };
+  }
+}
+
+// Decides what of a conversation queue may be taken next: its first message and its first reply.
+// Each is offered when nothing of its side is offered or claimed.
+
+/** A queue with this many unsettled replies gets no further message offered. */
+const repliesMax = 100;
+
+class Offering {
+  readonly #ready: ReadyQueues;
+  readonly #queues: Queues;
+  readonly #mergeWaits: MergeWaits;
+  #isRestoring = false;
+  #restListener: (queue: ConversationQueue) => void = () => {};
+
+  constructor(ready: ReadyQueues, queues: Queues, mergeWaits: MergeWaits) {
+    this.#ready = ready;
+    this.#queues = queues;
+    this.#mergeWaits = mergeWaits;
+  }
+
+  onRest(listener: (queue: ConversationQueue) => void): void {
+    this.#restListener = listener;
+  }
+
+  /**
+   * @param isRestoring true while a start restores rows: no message is offered until all are back
+   */
+  restoring(isRestoring: boolean): void {
+    this.#isRestoring = isRestoring;
+    if (!isRestoring) for (const queue of this.#queues) this.offerMessage(queue);
+  }
+
+  /**
+   * Offers the first message of the queue. A message that may still be merged with others is
+   * offered when its wait ends.
+   */
+  offerMessage(queue: ConversationQueue): void {
+    const head = queue.inbox.peek();
+    if (queue.mergeWait !== null) this.withdraw(queue);
+    if (head === undefined || queue.inBusy || queue.isTakenOver || this.#isRestoring) return;
+    if (queue.replies >= repliesMax) return;
+    queue.inBusy = true;
+    if (head.message?.gather !== undefined && this.#mergeWaits.start(head)) return;
+    this.#ready.offer(head);
+  }
+
+  /** Stops the wait of the first message for messages to merge with. */
+  withdraw(queue: ConversationQueue): void {
+    if (queue.mergeWait === null) return;
+    this.#mergeWaits.stop(queue);
+    queue.inBusy = false;
+  }
+
+  offerReply(queue: ConversationQueue): void {
+    const head = queue.outbox.peek();
+    if (head === undefined || queue.outBusy) return;
+    queue.outBusy = true;
+    this.#ready.offer(head);
+  }
+
+  /** Offers a released row before all others. A message of a taken-over queue is not offered. */
+  offerAgain(row: Row): void {
+    if (row.box === 'in' && row.queue.isTakenOver) row.queue.inBusy = false;
+    else this.#ready.offerFirst(row);
+    this.rest(row.queue);
+  }
+
+  offerNext(queue: ConversationQueue): void {
+    this.offerMessage(queue);
+    this.offerReply(queue);
+    this.rest(queue);
+  }
+
+  /** Call when the end of a removed row is written: the next row of its side may start. */
+  endWritten(row: Row): void {
+    if (row.box === 'in') row.queue.inBusy = false;
+    else if (!row.parked) row.queue.outBusy = false;
+    this.offerNext(row.queue);
+  }
+
+  rest(queue: ConversationQueue): void {
+    this.#queues.updateIdle(queue);
+    this.#restListener(queue);
+  }
+}
+
+/** The rows that can be taken now, by channel and box, and all unsettled rows of each channel. */
+type ChannelQueues = {
+  readonly in: Queue<InRow>;
+  readonly out: Queue<OutRow>;
+  /** All unsettled rows in the order in which they were added. */
+  readonly inbox: LinkedSet<InRow>;
+  readonly outbox: LinkedSet<OutRow>;
+};
+
+export class ReadyQueues {
+  readonly #channels = new Map<ChannelKey, ChannelQueues>();
+  readonly #notifier = new ReadyNotifier();
+
+  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
+    return this.#notifier.onReady(wake);
+  }
+
+  /** Adds a row behind all others that can be taken. */
+  offer(row: Row): void {
+    const queues = this.#of(row.queue.channel);
+    if (row.box === 'in') queues.in.push(row);
+    else queues.out.push(row);
+    this.#notifier.ring(row.box, row.queue.channel);
+  }
+
+  /** Adds a row before all others that can be taken. */
+  offerFirst(row: Row): void {
+    const queues = this.#of(row.queue.channel);
+    if (row.box === 'in') queues.in.unshift(row);
+    else queues.out.unshift(row);
+    this.#notifier.ring(row.box, row.queue.channel);
+  }
+
+  /** Notifies the listeners that a row may be claimable. */
+  ring(box: Box, channel: ChannelKey): void {
+    this.#notifier.ring(box, channel);
+  }
+
+  /** Notifies the listeners of every channel that has rows to take. */
+  ringAll(): void {
+    for (const [channel, queues] of this.#channels) {
+      if (queues.in.length > 0) this.#notifier.ring('in', channel);
+      if (queues.out.length > 0) this.#notifier.ring('out', channel);
+    }
+  }
+
+  take(box: Box, channel: ChannelKey): Row | undefined {
+    return this.#channels.get(channel)?.[box].shift();
+  }
+
+  /** Withdraws offered messages. @returns those that were offered */
+  withdraw(channel: ChannelKey, matches: (row: InRow) => boolean): readonly InRow[] {
+    return this.#channels.get(channel)?.in.extract(matches) ?? [];
+  }
+
+  /** Withdraws the offered rows that are removed. */
+  withdrawGone(channel: ChannelKey): void {
+    const queues = this.#channels.get(channel);
+    queues?.in.extract(({ gone }) => gone);
+    queues?.out.extract(({ gone }) => gone);
+  }
+
+  /** Adds an unsettled row. */
+  addUnsettled(row: Row): void {
+    const queues = this.#of(row.queue.channel);
+    if (row.box === 'in') queues.inbox.add(row);
+    else queues.outbox.add(row);
+  }
+
+  /** Removes a row that is settled or gone. */
+  removeUnsettled(row: Row): void {
+    const queues = this.#of(row.queue.channel);
+    if (row.box === 'in') queues.inbox.delete(row);
+    else queues.outbox.delete(row);
+  }
+
+  /** How many rows are unsettled, those of channels without a worker pool included. */
+  unsettled(box: Box): number {
+    let rows = 0;
+    for (const queues of this.#channels.values())
+      rows += queues[box === 'in' ? 'inbox' : 'outbox'].size;
+    return rows;
+  }
+
+  backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
+    return [...this.#channels]
+      .filter(([, { inbox, outbox }]) => inbox.size + outbox.size > 0)
+      .map(([channel, { inbox, outbox }]) => ({
+        channel,
+        inbox: inbox.size,
+        outbox: outbox.size,
+        oldestAt: Math.min(
+          inbox.first?.head.acceptedAt ?? Infinity,
+          outbox.first?.head.createdAt ?? Infinity,
+        ),
+        oldestReplyAt: outbox.first?.head.createdAt ?? null,
+      }));
+  }
+
+  /** How many replies can be taken now: of one channel, one type of channel, or all (null). */
+  repliesReady(channel: string | null): number {
+    let ready = 0;
+    for (const [key, { out }] of this.#channels) if (isOnChannel(key, channel)) ready += out.length;
+    return ready;
+  }
+
+  close(): void {
+    this.#notifier.close();
+  }
+
+  #of(channel: ChannelKey): ChannelQueues {
+    let queues = this.#channels.get(channel);
+    if (queues === undefined) {
+      const rows = { inbox: new LinkedSet<InRow>(), outbox: new LinkedSet<OutRow>() };
+      queues = { in: new Queue(), out: new Queue(), ...rows };
+      this.#channels.set(channel, queues);
+    }
+    return queues;
+  }
+}
+
+/**
+ * Notifies listeners that rows have become claimable. It combines all changes of one go into one
+ * notification. It calls the listeners in a microtask, never inside the change, so that a listener
+ * may claim at once.
+ */
+type Wake = (box: Box, channel: ChannelKey) => void;
+type Notice = { readonly box: Box; readonly channel: ChannelKey };
+
+class ReadyNotifier {
+  readonly #listeners = new Set<Wake>();
+  readonly #notices: Notice[] = [];
+  /** Two lists that take turns, so that a notification allocates nothing. */
+  #pending: Notice[] = [];
+  #sent: Notice[] = [];
+
+  onReady(wake: Wake): () => void {
+    this.#listeners.add(wake);
+    return () => this.#listeners.delete(wake);
+  }
+
+  ring(box: Box, channel: ChannelKey): void {
+    for (const one of this.#pending) if (one.box === box && one.channel === channel) return;
+    if (this.#pending.length === 0) queueMicrotask(this.#notifyAll);
+    this.#pending.push(this.#noticeOf(box, channel));
+  }
+
+  close(): void {
+    this.#listeners.clear();
+  }
+
+  readonly #notifyAll = (): void => {
+    const notices = this.#pending;
+    this.#pending = this.#sent;
+    this.#sent = notices;
+    for (const { box, channel } of notices) {
+      for (const wake of this.#listeners) wake(box, channel);
+    }
+    notices.length = 0;
+  };
+
+  /** There are few channels, and each has one entry for each box. */
+  #noticeOf(box: Box, channel: ChannelKey): Notice {
+    let notice = this.#notices.find((one) => one.box === box && one.channel === channel);
+    if (notice === undefined) this.#notices.push((notice = { box, channel }));
+    return notice;
   }
 }

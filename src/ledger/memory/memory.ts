@@ -18,10 +18,15 @@ import type {
   TurnEnd,
 } from '../engine/storage.ts';
 import { conflict, Cursors } from '../engine/cursors.ts';
-import { isWhole, type OutRow, type Row, type MessageProgress } from '../engine/queue.ts';
+import {
+  isWhole,
+  type OutRow,
+  type Row,
+  type MessageProgress,
+  type MergeClock,
+} from '../engine/queue.ts';
 import type { CursorMove, Ledger, Durability, Effects, LedgerNews } from '../ledger.ts';
 import { StoryRing } from './story-ring.ts';
-import type { MergeClock } from '../engine/merging.ts';
 import { WorkingSet } from '../engine/working-set.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Where } from '../engine/memories.ts';

@@ -5,8 +5,13 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
-import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
-import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
+import {
+  keptDurability,
+  storageRetryMs,
+  tracesPendingMax,
+  unroutableCursor,
+} from '../engine/schedule.ts';
+import { isKnownAfter, memoryAfter } from '../engine/memories.ts';
 import {
   idsOf,
   type Arrival,
@@ -20,10 +25,9 @@ import {
   type TurnEnd,
 } from '../engine/storage.ts';
 import { conflict } from '../engine/cursors.ts';
-import { refused } from '../engine/intake-limit.ts';
+import { refused } from '../engine/engine.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/queue.ts';
 import { CrashIsolation } from '../engine/crash-isolation.ts';
-import { unroutableCursor } from '../engine/unroutable.ts';
 import type { WorkingSet } from '../engine/working-set.ts';
 import type { CursorMove, LedgerNews } from '../ledger.ts';
 import { AgentReads, storedAttachments } from './ledger/agents.ts';

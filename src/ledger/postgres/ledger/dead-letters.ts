@@ -1,6 +1,5 @@
 /** Dead letters: their number, and the replay or discard of one by a person. */
-import { LetterCount } from '../../engine/letter-count.ts';
-import { wholeIdLength } from '../../engine/queue.ts';
+import { LetterCount, wholeIdLength } from '../../engine/queue.ts';
 import type { WorkingSet } from '../../engine/working-set.ts';
 import type { DeadLetterMove } from '../../ledger.ts';
 import type { Queues } from '../queues/queues.ts';

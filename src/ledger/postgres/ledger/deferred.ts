@@ -10,7 +10,7 @@ import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../doma
 import type { StorageReport, StoredDeferred } from '../../engine/storage.ts';
 import type { OutRow } from '../../engine/queue.ts';
 import type { Peers } from '../../../cluster/peers.ts';
-import type { SoonerReply } from '../../engine/recovering.ts';
+import type { SoonerReply } from '../../engine/crash-isolation.ts';
 import { ReadFailed } from '../../ledger.ts';
 import { Janitor } from './janitor.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';

@@ -14,7 +14,7 @@ import {
   type Where,
 } from '../../engine/memories.ts';
 import { Cursors } from '../../engine/cursors.ts';
-import { unroutableCursor } from '../../engine/unroutable.ts';
+import { unroutableCursor } from '../../engine/schedule.ts';
 import type { Memory } from '../../ledger.ts';
 import type { Reads } from '../deps.ts';
 import { fromText, fromTextOrNull, toText } from '../server/text.ts';

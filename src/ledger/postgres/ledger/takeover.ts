@@ -11,7 +11,7 @@ import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
 import type { TakenOverConversation, TakeoverTimes } from '../../../domain/takeover.ts';
 import { messageFrom } from '../../engine/bodies.ts';
-import { memoryAfter } from '../../engine/next-memory.ts';
+import { memoryAfter } from '../../engine/memories.ts';
 import type { StorageReport, StoredTakeovers, TurnEnd } from '../../engine/storage.ts';
 import { aloneMax } from '../../engine/crash-isolation.ts';
 import {

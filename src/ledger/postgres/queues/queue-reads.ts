@@ -3,11 +3,11 @@
  * searches over rows and queues that find what this instance does not know.
  */
 import type { Message } from '../../../domain/message.ts';
-import { plannedTry } from '../../engine/durability.ts';
-import type { SoonerReply } from '../../engine/recovering.ts';
+import { plannedTry } from '../../engine/schedule.ts';
 import {
   aloneMax,
   chooseSuspects,
+  type SoonerReply,
   type CrashIsolation,
   type Suspect,
 } from '../../engine/crash-isolation.ts';

@@ -54,7 +54,7 @@ import {
   approvalsOwedMax,
   approvalsWaitingMax as waitingMax,
   type ApprovalRecord,
-} from '../../engine/approval-record.ts';
+} from '../../engine/approvals.ts';
 import type { Box } from '../../../domain/event.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../../domain/story.ts';
 import { wholeIdLength } from '../../engine/queue.ts';

@@ -15,8 +15,8 @@ import {
   pictureOf,
   idLagMs,
 } from '../../engine/attachments.ts';
-import { FreeSpend } from '../../engine/free-spend.ts';
 import {
+  FreeSpend,
   placesOf,
   settledParts,
   type SpendChange,

@@ -13,7 +13,7 @@ import {
   type ConversationRecord,
   type Where,
 } from '../../engine/memories.ts';
-import { unroutableCursor } from '../../engine/unroutable.ts';
+import { unroutableCursor } from '../../engine/schedule.ts';
 import type { Awaitable } from '../../engine/storage.ts';
 import { Cursors } from '../../engine/cursors.ts';
 import type { Memory } from '../../ledger.ts';

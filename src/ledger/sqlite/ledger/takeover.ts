@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { TakenOverConversation } from '../../../domain/takeover.ts';
-import { memoryAfter } from '../../engine/next-memory.ts';
+import { memoryAfter } from '../../engine/memories.ts';
 import type { StoredTakeovers } from '../../engine/storage.ts';
 import type { WorkingSet } from '../../engine/working-set.ts';
 import { turnEndWrites } from '../write/turn-writes.ts';
