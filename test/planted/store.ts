@@ -5,22 +5,22 @@ export const store: readonly Fault[] = [
   {
     name: 'A message is worked on twice when another of its conversation comes.',
     file: 'src/ledger/engine/working-set.ts',
-    find: '(head === undefined || queue.inBusy || queue.isTakenOver ||',
-    replace: '(head === undefined || queue.isTakenOver ||',
+    find: "if (queue.inBusy) return queue.mergeWait === null ? 'busy' : 'merging';",
+    replace: '',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],
   },
   {
     name: 'What is given back comes after all that waited behind it.',
     file: 'src/ledger/engine/working-set.ts',
-    find: 'else this.#ready.offerFirst(row);',
-    replace: 'else this.#ready.offer(row);',
+    find: 'else this.#offer(row, true);',
+    replace: 'else this.#offer(row);',
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
     name: 'A conversation takes messages in though a hundred of its replies wait.',
     file: 'src/ledger/engine/working-set.ts',
-    find: 'if (queue.replies >= repliesMax) return;',
-    replace: '',
+    find: "return queue.replies >= repliesMax ? 'many_replies' : null;",
+    replace: 'return null;',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],
   },
   {

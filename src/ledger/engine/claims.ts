@@ -1,194 +1,33 @@
-/** Hands rows out and takes them back, with their texts and the memory of their conversation. */
+/** The claims that the ledger hands out, and all that a turn reaches through its claim. */
+import type { Attachment } from '../../domain/attachment.ts';
 import type { Box } from '../../domain/event.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
-import {
-  unreadBehind,
-  mergedMessage,
-  type InRow,
-  type Row,
-  type WholeRow,
-  type WholeInRow,
-  type WholeOutRow,
-} from './queue.ts';
-import type { Claim, InClaim, Memory, OutClaim, CallLog, Previews } from '../ledger.ts';
-import type { WorkingSet } from './working-set.ts';
-import type { Awaitable, LedgerStorage, RunningCall } from './storage.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
+import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import { Linked, LinkedSet } from '../../lib/queue.ts';
 import { Stopper } from '../../lib/stop.ts';
-import type { MessageOwner } from '../../domain/story.ts';
-import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
+import type {
+  CallLog,
+  Claim,
+  InClaim,
+  KeptAttachments,
+  KeptPicture,
+  Memory,
+  OutClaim,
+  Previews,
+} from '../ledger.ts';
+import {
+  mergedMessage,
+  unreadBehind,
+  type Row,
+  type WholeInRow,
+  type WholeOutRow,
+  type WholeRow,
+} from './queue.ts';
+import type { Awaitable, LedgerDeps, LedgerStorage, RunningCall } from './storage.ts';
 
-export type ClaimingDeps = {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly rows: WorkingSet;
-  readonly storage: LedgerStorage;
-  readonly open: OpenClaims;
-  /** Called when a text or a history cannot be read. */
-  readonly failed: (error: unknown) => void;
-};
-
-/** Why a reply waits although no attempt failed: the platform accepts no more just now. */
-const pacedReason = { kind: 'rate_limited', status: null } as const;
-
-export class Claiming {
-  readonly #deps: ClaimingDeps;
-  #stopped = false;
-
-  constructor(deps: ClaimingDeps) {
-    this.#deps = deps;
-  }
-
-  /** Hands out nothing from now on, since the end of a claim could not be written. */
-  stop(): void {
-    this.#stopped = true;
-  }
-
-  async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
-    const { crashIsolation, mayHandOut } = this.#deps.storage;
-    if (this.#stopped || !mayHandOut) return [];
-    if (crashIsolation === null || crashIsolation.suspects === 0)
-      return this.#take(box, channel, n);
-    const suspect = box === 'in' ? await crashIsolation.next(channel) : null;
-    const first = suspect === null ? [] : await this.#handOut([suspect]);
-    if (crashIsolation.holdsOthers()) return first;
-    return [...first, ...(await this.#take(box, channel, n - first.length))];
-  }
-
-  /**
-   * Claims rows of a channel that is not served, also those that crash isolation holds back. They
-   * become dead letters.
-   */
-  async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
-    if (this.#stopped) return [];
-    const { crashIsolation } = this.#deps.storage;
-    const suspects: Row[] = [];
-    for (let left = box === 'in' ? n : 0; left > 0; left--) {
-      const row = crashIsolation?.takeUnserved(channel);
-      if (row == null) break;
-      suspects.push(row);
-    }
-    return this.#take(box, channel, n, suspects);
-  }
-
-  /** @param at a reply is not handed out again before this time; absent: at once */
-  release(claim: Claim, at?: number): void {
-    const { open, rows } = this.#deps;
-    const row = claim.box === 'in' ? open.endIn(claim) : open.endOut(claim);
-    if (row === null) return;
-    if (row.box === 'in' || at === undefined) return this.#giveBack([row]);
-    row.why ??= pacedReason;
-    rows.postpone(row, at, false);
-  }
-
-  /** Revokes the claims on matching messages. The messages wait again. */
-  takeBack(matches: (row: InRow) => boolean): void {
-    this.#giveBack(this.#deps.open.revoke((row) => row.box === 'in' && matches(row)));
-  }
-
-  /** @param taken rows that go first; they count towards n */
-  #take(box: Box, channel: ChannelKey, n: number, taken: Row[] = []): Awaitable<readonly Claim[]> {
-    while (!this.#stopped && taken.length < n) {
-      const row = this.#deps.rows.take(box, channel);
-      if (row === undefined) break;
-      taken.push(row);
-    }
-    return this.#handOut(taken);
-  }
-
-  #handOut(taken: readonly Row[]): Awaitable<readonly Claim[]> {
-    return this.#areReady(taken) ? this.#claimsOf(taken) : this.#readFirst(taken);
-  }
-
-  #areReady(taken: readonly Row[]): taken is readonly WholeRow[] {
-    const { storage } = this.#deps;
-    return taken.every((row) => storage.isReady(row) && unreadWith(row).length === 0);
-  }
-
-  /** Reads the texts first. Meanwhile rows may be removed, and the ledger may close. */
-  async #readFirst(taken: readonly Row[]): Promise<readonly Claim[]> {
-    const { storage, failed } = this.#deps;
-    let left = taken;
-    while (!this.#stopped && !this.#areReady(left)) {
-      try {
-        await storage.read(left.flatMap((row) => this.#unreadOf(row)));
-      } catch (error) {
-        this.#giveBack(this.#stillPresent(left));
-        // A closed storage cannot be read.
-        if (!this.#stopped) failed(error);
-        return [];
-      }
-      left = this.#withoutMergeWaits(this.#stillPresent(left));
-    }
-    if (!this.#stopped && storage.mayHandOut && this.#areReady(left)) return this.#claimsOf(left);
-    this.#giveBack(left);
-    return [];
-  }
-
-  #unreadOf(row: Row): readonly Row[] {
-    return this.#deps.storage.isReady(row) ? unreadWith(row) : [row];
-  }
-
-  /** A message whose text was not in memory may have to wait for messages to merge with. */
-  #withoutMergeWaits(taken: readonly Row[]): readonly Row[] {
-    const { rows, storage } = this.#deps;
-    return taken.filter((row) => {
-      if (row.box === 'out' || row.message?.gather === undefined) return true;
-      return storage.crashIsolation?.has(row) === true || !rows.waitToMerge(row);
-    });
-  }
-
-  /**
-   * Ends the rows that were removed meanwhile, and gives back those of conversations taken over
-   * meanwhile.
-   */
-  #stillPresent(taken: readonly Row[]): readonly Row[] {
-    for (const row of taken) if (row.gone) this.#deps.rows.settle(row);
-    const left = taken.filter(({ gone }) => !gone);
-    const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.isTakenOver;
-    if (!left.some(isTakenOver)) return left;
-    this.#giveBack(left.filter(isTakenOver));
-    return left.filter((row) => !isTakenOver(row));
-  }
-
-  #claimsOf(taken: readonly WholeRow[]): readonly Claim[] {
-    const { open, rows, storage, now, failed } = this.#deps;
-    const claims: Claim[] = [];
-    try {
-      for (const row of taken) {
-        if (row.box === 'out') claims.push(open.claimOut(row, now()));
-        else {
-          if (row.message.gather !== undefined) rows.leaving.merge(row);
-          claims.push(open.claimIn(row, storage.history.of(row.message)));
-        }
-      }
-    } catch (error) {
-      this.#giveBack(taken.slice(claims.length));
-      failed(error);
-    }
-    return claims;
-  }
-
-  /** Gives rows back. They are the first to be taken again, in their order. */
-  #giveBack(taken: readonly Row[]): void {
-    const { rows, storage } = this.#deps;
-    for (const row of taken.toReversed()) {
-      if (row.box === 'in' && storage.crashIsolation?.released(row) === true) continue;
-      rows.giveBack(row);
-    }
-  }
-}
-
-/** The rows whose text decides whether they are merged with this row. */
-function unreadWith(row: Row): readonly Row[] {
-  return row.box === 'in' ? unreadBehind(row) : nothing;
-}
-
-const nothing: readonly Row[] = [];
-
-/** The claims that the ledger hands out. Each knows its row until it is ended, and it ends once. */
+/** A claim knows its row until it is ended, and it ends once. */
 class OpenInClaim extends Linked implements InClaim {
   readonly box = 'in';
   readonly message: Message;
@@ -248,16 +87,11 @@ export class OpenClaims {
   }
 
   /** Ends a claim. @returns its row; null: the claim was ended before, or is not of this ledger */
-  endIn(claim: InClaim): WholeInRow | null {
-    if (!(claim instanceof OpenInClaim)) return null;
-    const { row } = claim;
-    claim.row = null;
-    this.#open.delete(claim);
-    return row;
-  }
-
-  endOut(claim: OutClaim): WholeOutRow | null {
-    if (!(claim instanceof OpenOutClaim)) return null;
+  end(claim: InClaim): WholeInRow | null;
+  end(claim: OutClaim): WholeOutRow | null;
+  end(claim: Claim): WholeRow | null;
+  end(claim: Claim): WholeRow | null {
+    if (!isOpen(claim)) return null;
     const { row } = claim;
     claim.row = null;
     this.#open.delete(claim);
@@ -275,8 +109,7 @@ export class OpenClaims {
     for (const claim of this.#open) {
       const { row } = claim;
       if (row === null || !isAffected(row, matches)) continue;
-      claim.row = null;
-      this.#open.delete(claim);
+      this.end(claim);
       rows.push(row);
       lost.push(claim.stop);
     }
@@ -292,7 +125,7 @@ export class OpenClaims {
 
   /** Whether the claim is of this ledger and has not ended. */
   has(claim: Claim): boolean {
-    return (claim instanceof OpenInClaim || claim instanceof OpenOutClaim) && claim.row !== null;
+    return isOpen(claim) && claim.row !== null;
   }
 
   [Symbol.iterator](): Iterator<Claim> {
@@ -300,29 +133,199 @@ export class OpenClaims {
   }
 }
 
+function isOpen(claim: Claim): claim is OpenInClaim | OpenOutClaim {
+  return claim instanceof OpenInClaim || claim instanceof OpenOutClaim;
+}
+
 function isAffected(row: Row, matches: (row: Row) => boolean): boolean {
   return matches(row) || (row.box === 'in' && row.merged.some(matches));
 }
 
-// Removes the rows of one conversation or one sender from memory.
+/** Why a reply waits although no attempt failed: the platform accepts no more just now. */
+const pacedReason = { kind: 'rate_limited', status: null } as const;
 
-/**
- * Removes matching rows in any state. A claim on one of them is lost.
- * @returns how many rows it removed
- */
-export function removeRows(
-  rows: WorkingSet,
-  open: OpenClaims,
-  whose: MessageOwner,
-  matches: (row: Row) => boolean,
-): number {
-  for (const row of open.revoke(matches)) rows.giveBack(row);
-  const conversation = whose.kind === 'conversation' ? whose.conversation : null;
-  return rows.remove(whose.channel, conversation, matches);
+/** Hands rows out and takes them back, with their texts and the memory of their conversation. */
+export class Claims extends OpenClaims {
+  readonly #deps: LedgerDeps;
+  readonly #failed: (error: unknown) => void;
+  #stopped = false;
+
+  /** @param failed called when a text or a history cannot be read */
+  constructor(deps: LedgerDeps, failed: (error: unknown) => void) {
+    super();
+    this.#deps = deps;
+    this.#failed = failed;
+  }
+
+  /** Hands out nothing from now on, since the end of a claim could not be written. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /**
+   * Claims up to n rows that are offered. There are none while the ledger has stopped, or the
+   * storage may not hand out. While crash isolation holds the others, only the suspect is claimed
+   * whose turn it is.
+   */
+  async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    const { crashIsolation, mayHandOut } = this.#deps.storage;
+    if (this.#stopped || !mayHandOut) return [];
+    if (crashIsolation === null || crashIsolation.suspects === 0)
+      return this.#take(box, channel, n);
+    const suspect = box === 'in' ? await crashIsolation.next(channel) : null;
+    const first = suspect === null ? [] : await this.#handOut([suspect]);
+    if (crashIsolation.holdsOthers()) return first;
+    return [...first, ...(await this.#take(box, channel, n - first.length))];
+  }
+
+  /**
+   * Claims rows of a channel that is not served, also those that crash isolation holds back. They
+   * become dead letters.
+   */
+  async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    if (this.#stopped) return [];
+    const { crashIsolation } = this.#deps.storage;
+    const suspects: Row[] = [];
+    for (let left = box === 'in' ? n : 0; left > 0; left--) {
+      const row = crashIsolation?.takeUnserved(channel);
+      if (row == null) break;
+      suspects.push(row);
+    }
+    return this.#take(box, channel, n, suspects);
+  }
+
+  /** @param at a reply is not handed out again before this time; absent: at once */
+  release(claim: Claim, at?: number): void {
+    const row = this.end(claim);
+    if (row === null) return;
+    if (row.box === 'in' || at === undefined) return this.#giveBack([row]);
+    row.why ??= pacedReason;
+    this.#deps.rows.postpone(row, at, false);
+  }
+
+  /** Revokes the claim on a message of the conversation. The message waits again. */
+  takeBack(channel: ChannelKey, conversation: ConversationId): void {
+    this.#giveBack(
+      this.revoke(({ box, queue }) => {
+        return box === 'in' && queue.channel === channel && queue.conversation === conversation;
+      }),
+    );
+  }
+
+  /**
+   * Removes matching rows in any state. A claim on one of them is lost.
+   * @param conversation null: all conversations of the channel
+   * @returns how many rows it removed
+   */
+  remove(
+    channel: ChannelKey,
+    conversation: ConversationId | null,
+    matches: (row: Row) => boolean,
+  ): number {
+    const { rows } = this.#deps;
+    for (const row of this.revoke(matches)) rows.giveBack(row);
+    return rows.remove(channel, conversation, matches);
+  }
+
+  /** @param taken rows that go first; they count towards n */
+  #take(box: Box, channel: ChannelKey, n: number, taken: Row[] = []): Awaitable<readonly Claim[]> {
+    while (!this.#stopped && taken.length < n) {
+      const row = this.#deps.rows.take(box, channel);
+      if (row === undefined) break;
+      taken.push(row);
+    }
+    return this.#handOut(taken);
+  }
+
+  #handOut(taken: readonly Row[]): Awaitable<readonly Claim[]> {
+    return this.#areReady(taken) ? this.#claimsOf(taken) : this.#readFirst(taken);
+  }
+
+  #areReady(taken: readonly Row[]): taken is readonly WholeRow[] {
+    const { storage } = this.#deps;
+    return taken.every((row) => storage.isReady(row) && unreadWith(row).length === 0);
+  }
+
+  /** Reads the texts first. Meanwhile rows may be removed, and the ledger may close. */
+  async #readFirst(taken: readonly Row[]): Promise<readonly Claim[]> {
+    const { storage } = this.#deps;
+    let left = taken;
+    while (!this.#stopped && !this.#areReady(left)) {
+      try {
+        await storage.read(left.flatMap((row) => this.#unreadOf(row)));
+      } catch (error) {
+        this.#giveBack(this.#stillPresent(left));
+        // A closed storage cannot be read.
+        if (!this.#stopped) this.#failed(error);
+        return [];
+      }
+      left = this.#withoutMergeWaits(this.#stillPresent(left));
+    }
+    if (!this.#stopped && storage.mayHandOut && this.#areReady(left)) return this.#claimsOf(left);
+    this.#giveBack(left);
+    return [];
+  }
+
+  #unreadOf(row: Row): readonly Row[] {
+    return this.#deps.storage.isReady(row) ? unreadWith(row) : [row];
+  }
+
+  /** A message whose text was not in memory may have to wait for messages to merge with. */
+  #withoutMergeWaits(taken: readonly Row[]): readonly Row[] {
+    const { rows, storage } = this.#deps;
+    return taken.filter((row) => {
+      if (row.box === 'out' || row.message?.gather === undefined) return true;
+      return storage.crashIsolation?.has(row) === true || !rows.waitToMerge(row);
+    });
+  }
+
+  /**
+   * Ends the rows that were removed meanwhile, and gives back those of conversations taken over
+   * meanwhile.
+   */
+  #stillPresent(taken: readonly Row[]): readonly Row[] {
+    for (const row of taken) if (row.gone) this.#deps.rows.settle(row);
+    const left = taken.filter(({ gone }) => !gone);
+    const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.isTakenOver;
+    if (!left.some(isTakenOver)) return left;
+    this.#giveBack(left.filter(isTakenOver));
+    return left.filter((row) => !isTakenOver(row));
+  }
+
+  #claimsOf(taken: readonly WholeRow[]): readonly Claim[] {
+    const { rows, storage, now } = this.#deps;
+    const claims: Claim[] = [];
+    try {
+      for (const row of taken) {
+        if (row.box === 'out') claims.push(this.claimOut(row, now()));
+        else {
+          if (row.message.gather !== undefined) rows.merge(row);
+          claims.push(this.claimIn(row, storage.history.of(row.message)));
+        }
+      }
+    } catch (error) {
+      this.#giveBack(taken.slice(claims.length));
+      this.#failed(error);
+    }
+    return claims;
+  }
+
+  /** Gives rows back. They are the first to be taken again, in their order. */
+  #giveBack(taken: readonly Row[]): void {
+    const { rows, storage } = this.#deps;
+    for (const row of taken.toReversed()) {
+      if (row.box === 'in' && storage.crashIsolation?.released(row) === true) continue;
+      rows.giveBack(row);
+    }
+  }
 }
 
-/** The tool calls that runs of a message have begun, so that no run repeats one silently. */
-type Load = (message: Message) => readonly RunningCall[] | Promise<readonly RunningCall[]>;
+const nothing: readonly Row[] = [];
+
+/** The rows whose text decides whether they are merged with this row. */
+function unreadWith(row: Row): readonly Row[] {
+  return row.box === 'in' ? unreadBehind(row) : nothing;
+}
 
 type Call = {
   readonly kept: Omit<RunningCall, 'ending'>;
@@ -332,61 +335,59 @@ type Call = {
 };
 
 /**
- * Knows which calls of a message may not be repeated. A call is known by its hash, wherever the
- * model asks for it. Each call that an earlier run began answers one call of this run, in order.
+ * The log of tool calls. A call is written to the storage and the audit before it may run. No run
+ * of a message repeats a call silently. A call is known by its hash, wherever the model asks for
+ * it. Each call that an earlier run began answers one call of this run, in order.
  */
-export class BegunCalls {
-  readonly #load: Load;
+export class ToolCalls implements CallLog {
+  readonly #claims: OpenClaims;
+  readonly #storage: LedgerStorage;
   readonly #calls = new WeakMap<Message, Call[]>();
 
-  /** @param load reads what was begun for a message before this process held it, in order */
-  constructor(load: Load) {
-    this.#load = load;
+  constructor(claims: OpenClaims, storage: LedgerStorage) {
+    this.#claims = claims;
+    this.#storage = storage;
+  }
+
+  async logCall(claim: InClaim, call: BegunCall): Promise<LoggedCall> {
+    if (!this.#claims.has(claim)) return { kind: 'unwritten' };
+    const logged = begin(await this.#callsOf(claim.message), claim, call);
+    if (logged.kind !== 'run') return logged;
+    const written = await this.#storage.callBegun(claim.message, call);
+    if (written && this.#claims.has(claim)) return logged;
+    // A call that could not be written did not run.
+    if (!written) this.#drop(claim, call.key);
+    return { kind: 'unwritten' };
+  }
+
+  /** Works for an ended claim too: the end of a call does not depend on the claim. */
+  logCallEnd({ message }: InClaim, key: string, ending: CallEnding): void {
+    const call = this.#calls.get(message)?.find(({ kept }) => kept.key === key);
+    if (call !== undefined) call.ending = ending;
+    this.#storage.callEnded(key, ending);
   }
 
   /** Calls that earlier runs began and this run has not asked for, oldest first. */
-  async earlier(claim: InClaim): Promise<readonly EarlierCall[]> {
-    return (await this.#of(claim.message))
+  async earlierCalls(claim: InClaim): Promise<readonly EarlierCall[]> {
+    if (!this.#claims.has(claim)) return [];
+    return (await this.#callsOf(claim.message))
       .filter((call) => call.claim !== claim)
       .map(({ kept: { key, tool, arguments: given, sensitivity }, ending }) => {
         return { key, tool, arguments: given, sensitivity, ending };
       });
   }
 
-  async begin(claim: InClaim, wanted: BegunCall): Promise<LoggedCall> {
-    const { key, hash, tool, sensitivity, arguments: given } = wanted;
-    const calls = await this.#of(claim.message);
-    const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
-    if (before === undefined) {
-      if (calls.some(({ kept }) => kept.key === key)) return { kind: 'unwritten' };
-      const kept = { key, hash, tool, arguments: given, sensitivity };
-      calls.push({ kept, ending: null, claim });
-      return { kind: 'run' };
-    }
-    before.claim = claim;
-    const { ending, kept } = before;
-    return ending === null
-      ? { kind: 'unknown', key: kept.key }
-      : { kind: 'done', key: kept.key, ending };
-  }
-
-  /** Forgets a call that could not be written, and did not run. */
-  drop({ message }: InClaim, key: string): void {
+  #drop({ message }: InClaim, key: string): void {
     const calls = this.#calls.get(message) ?? [];
     const at = calls.findIndex(({ kept }) => kept.key === key);
     if (at >= 0) calls.splice(at, 1);
   }
 
-  end({ message }: InClaim, key: string, ending: CallEnding): void {
-    const call = this.#calls.get(message)?.find(({ kept }) => kept.key === key);
-    if (call !== undefined) call.ending = ending;
-  }
-
-  /** Callers that come while the calls are read get the same list. */
-  async #of(message: Message): Promise<Call[]> {
+  /** The calls of a message in order. Callers that come while they are read get the same list. */
+  async #callsOf(message: Message): Promise<Call[]> {
     const known = this.#calls.get(message);
     if (known !== undefined) return known;
-    const read = (await this.#load(message)).map(({ ending, ...kept }): Call => {
+    const read = (await this.#storage.agents.callsOf(message)).map(({ ending, ...kept }): Call => {
       return { kept, ending, claim: null };
     });
     const calls = this.#calls.get(message) ?? read;
@@ -395,37 +396,21 @@ export class BegunCalls {
   }
 }
 
-/** The log of tool calls. A call is written to the storage and the audit before it may run. */
-export class ToolCalls implements CallLog {
-  readonly #open: OpenClaims;
-  readonly #storage: LedgerStorage;
-  readonly #begun: BegunCalls;
-
-  constructor(open: OpenClaims, storage: LedgerStorage) {
-    this.#open = open;
-    this.#storage = storage;
-    this.#begun = new BegunCalls((message) => storage.agents.callsOf(message));
+/** Finds the earlier call that answers this one, or adds it to the calls of its message. */
+function begin(calls: Call[], claim: InClaim, wanted: BegunCall): LoggedCall {
+  const { key, hash, tool, sensitivity, arguments: given } = wanted;
+  const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
+  if (before === undefined) {
+    if (calls.some(({ kept }) => kept.key === key)) return { kind: 'unwritten' };
+    const kept = { key, hash, tool, arguments: given, sensitivity };
+    calls.push({ kept, ending: null, claim });
+    return { kind: 'run' };
   }
-
-  async logCall(claim: InClaim, call: BegunCall): Promise<LoggedCall> {
-    if (!this.#open.has(claim)) return { kind: 'unwritten' };
-    const journaled = await this.#begun.begin(claim, call);
-    if (journaled.kind !== 'run') return journaled;
-    const written = await this.#storage.callBegun(claim.message, call);
-    if (written && this.#open.has(claim)) return journaled;
-    if (!written) this.#begun.drop(claim, call.key);
-    return { kind: 'unwritten' };
-  }
-
-  /** Works for an ended claim too: the end of a call does not depend on the claim. */
-  logCallEnd(claim: InClaim, key: string, ending: CallEnding): void {
-    this.#begun.end(claim, key, ending);
-    this.#storage.callEnded(key, ending);
-  }
-
-  async earlierCalls(claim: InClaim): Promise<readonly EarlierCall[]> {
-    return this.#open.has(claim) ? this.#begun.earlier(claim) : [];
-  }
+  before.claim = claim;
+  const { ending, kept } = before;
+  return ending === null
+    ? { kind: 'unknown', key: kept.key }
+    : { kind: 'done', key: kept.key, ending };
 }
 
 /**
@@ -433,26 +418,69 @@ export class ToolCalls implements CallLog {
  * message, and is deleted with it.
  */
 export class KeptPreviews implements Previews {
-  readonly #open: OpenClaims;
-  readonly #storage: Pick<LedgerStorage, 'previewed'>;
+  readonly #claims: OpenClaims;
+  readonly #storage: LedgerStorage;
 
-  constructor(open: OpenClaims, storage: Pick<LedgerStorage, 'previewed'>) {
-    this.#open = open;
+  constructor(claims: OpenClaims, storage: LedgerStorage) {
+    this.#claims = claims;
     this.#storage = storage;
   }
 
   isNext(claim: InClaim): boolean {
-    return this.#open.rowOf(claim)?.queue.outbox.length === 0;
+    return this.#claims.rowOf(claim)?.queue.outbox.length === 0;
   }
 
   async keep(claim: InClaim, preview: string): Promise<boolean> {
-    const row = this.#open.rowOf(claim);
+    const row = this.#claims.rowOf(claim);
     if (row === null) return false;
     row.message = { ...row.message, preview };
     return this.#storage.previewed(row.message);
   }
 
   of(claim: InClaim): string | null {
-    return this.#open.rowOf(claim)?.message.preview ?? null;
+    return this.#claims.rowOf(claim)?.message.preview ?? null;
+  }
+}
+
+/**
+ * What was read of pictures and files, kept with the message that they came with. It serves a claim
+ * only while it is open, so that nothing of a forgotten message is written.
+ */
+export class ClaimedAttachments implements KeptAttachments {
+  readonly #claims: OpenClaims;
+  readonly #stored: LedgerStorage['attachments'];
+
+  constructor(claims: OpenClaims, stored: LedgerStorage['attachments']) {
+    this.#claims = claims;
+    this.#stored = stored;
+  }
+
+  async keep(claim: InClaim, attachments: readonly Attachment[]): Promise<boolean> {
+    if (!this.#claims.has(claim)) return false;
+    const written = await this.#stored.keep(claim.message, attachments);
+    return written && this.#claims.has(claim);
+  }
+
+  async of(claim: InClaim): Promise<readonly Attachment[] | null> {
+    const kept = await this.#read(claim, () => this.#stored.of(claim.message));
+    return kept.length === 0 ? null : kept;
+  }
+
+  acceptedAt(claim: InClaim, at: number): Promise<readonly (readonly Attachment[])[]> {
+    return this.#read(claim, () => this.#stored.acceptedAt(claim.message, at));
+  }
+
+  picturesSince(claim: InClaim, since: number, n: number): Promise<readonly KeptPicture[]> {
+    return this.#read(claim, () => this.#stored.picturesSince(claim.message, since, n));
+  }
+
+  /** Nothing that cannot be read holds up a turn. */
+  async #read<T>(claim: InClaim, read: () => Awaitable<readonly T[]>): Promise<readonly T[]> {
+    if (!this.#claims.has(claim)) return [];
+    try {
+      return await read();
+    } catch {
+      return [];
+    }
   }
 }

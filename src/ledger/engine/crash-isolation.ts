@@ -1,5 +1,5 @@
 /**
- * Finds the message that ends the process.
+ * Finds the message that ends the process, and restores the rows that a start finds.
  *
  * A message is suspected when it was the next of its conversation at two unclean ends of the
  * process. Suspects run alone, so that only they can be blamed for the next end. These are the
@@ -31,6 +31,7 @@
 import type { ChannelKey } from '../../domain/ids.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
+import type { LedgerNews } from '../ledger.ts';
 import {
   attemptsMax,
   type InRow,
@@ -40,9 +41,8 @@ import {
   type StoredMessage,
   type StoredReply,
 } from './queue.ts';
-import type { ReadyQueues, Totals, WorkingSet } from './working-set.ts';
 import { plannedTry } from './schedule.ts';
-import type { LedgerNews } from '../ledger.ts';
+import type { WorkingSet } from './working-set.ts';
 
 export type Suspect = {
   readonly row: InRow;
@@ -79,15 +79,8 @@ export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly S
   return [...poison, ...others.slice(0, most)];
 }
 
-type IsolatedRows = {
-  readonly ready: ReadyQueues;
-  readonly totals: Totals;
-  takeHeld(row: InRow): void;
-  holdAgain(row: InRow): void;
-};
-
 export type CrashIsolationDeps = {
-  readonly rows: IsolatedRows;
+  readonly rows: WorkingSet;
   readonly steady: () => SteadyTime;
   readonly limits: CrashIsolationLimits;
   /**
@@ -329,19 +322,14 @@ export class CrashIsolation {
   #notify(): void {
     const { rows } = this.#deps;
     const first = this.#running === null ? this.#firstWaiting() : undefined;
-    if (first !== undefined && this.#mayRun(first)) rows.ready.ring('in', first.row.queue.channel);
+    if (first !== undefined && this.#mayRun(first)) rows.ring('in', first.row.queue.rows);
     if (!this.holdsOthers()) {
       this.#stallTimer?.cancel();
-      rows.ready.ringAll();
+      rows.ringAll();
     }
   }
 }
 
-/**
- * Restores the rows that a start finds. It decides where they stand in the working set, which
- * message was under way when the process died, and which reply may have been sent. The storage
- * supplies the rows, and writes the resulting changes.
- */
 export type FoundMessage = {
   readonly stored: StoredMessage;
   /** At how many unclean ends it was the next of its conversation. */
@@ -378,31 +366,38 @@ type LastEnd = {
 /** The changes to write before anything is handed out. */
 export type Recovered = {
   /** Messages that were under way: each gets one attempt more. */
-  readonly blamed: readonly InRow[];
+  readonly blamed: InRow[];
   /** Messages whose attempts are reset, since the process ended cleanly. */
-  readonly cleared: readonly InRow[];
+  readonly cleared: InRow[];
   /** Messages with a corrected number of runs alone. */
-  readonly marked: readonly { readonly row: InRow; readonly alone: number }[];
+  readonly marked: { readonly row: InRow; readonly alone: number }[];
   /**
    * Replies that were under way and may have been sent. Each gets one attempt more, which does not
    * move it along its schedule.
    */
-  readonly died: readonly OutRow[];
-  readonly sooner: readonly SoonerReply[];
+  readonly died: OutRow[];
+  readonly sooner: SoonerReply[];
   readonly suspects: readonly Suspect[];
 };
 
+/**
+ * Restores the rows that a start finds. It decides where they stand in the working set, which
+ * message was under way when the process died, and which reply may have been sent. The storage
+ * supplies the rows, and writes the resulting changes.
+ */
 export class Recovering {
   readonly #rows: WorkingSet;
   readonly #end: LastEnd;
   readonly #now: number;
   readonly #progressOf = new Map<string, MessageProgress>();
-  readonly #blamed: InRow[] = [];
-  readonly #cleared: InRow[] = [];
-  readonly #marked: { readonly row: InRow; readonly alone: number }[] = [];
-  readonly #died: OutRow[] = [];
-  readonly #sooner: SoonerReply[] = [];
   readonly #suspected: Suspect[] = [];
+  readonly #changes: Omit<Recovered, 'suspects'> = {
+    blamed: [],
+    cleared: [],
+    marked: [],
+    died: [],
+    sooner: [],
+  };
 
   /** @param now milliseconds since 1970: a reply due by then may have been sent */
   constructor(rows: WorkingSet, end: LastEnd, now: number) {
@@ -420,12 +415,12 @@ export class Recovering {
     const head = unclean && !row.queue.isTakenOver && row.queue.inbox.peek() === row;
     const blamed = head && mayBlame(row);
     const alone = counts.alone - (ranAlone(row) ? 1 : 0);
-    if (alone < counts.alone) this.#marked.push({ row, alone });
+    if (alone < counts.alone) this.#changes.marked.push({ row, alone });
     const poison = alone >= aloneMax;
     const cleared = !unclean && !poison;
     const attempts = cleared ? 0 : counts.attempts + (blamed ? 1 : 0);
-    if (blamed) this.#blamed.push(row);
-    if (cleared && counts.attempts > 0) this.#cleared.push(row);
+    if (blamed) this.#changes.blamed.push(row);
+    if (cleared && counts.attempts > 0) this.#changes.cleared.push(row);
     const suspect = poison || (head && attempts >= attemptsMax);
     row.attempt = attempts + 1;
     row.poison = poison;
@@ -443,12 +438,12 @@ export class Recovering {
     const progress = this.#progressOf.get(inReplyTo) ?? null;
     const row = this.#rows.restoreReply(stored, progress, { ...state, dueAt });
     this.#progressOf.set(inReplyTo, row.progress);
-    if (dueAt !== null && aheadMs > 0) this.#sooner.push({ row, dueAt, aheadMs });
+    if (dueAt !== null && aheadMs > 0) this.#changes.sooner.push({ row, dueAt, aheadMs });
     // By a clock that was ahead it may have been due, and may have been sent.
     const wasDue = aheadMs > 0 || (dueAt ?? 0) <= this.#now;
     const isHead = row.parked || row.queue.outbox.peek() === row;
     if (!this.#end.unclean || !wasDue || !isHead) return;
-    this.#died.push(row);
+    this.#changes.died.push(row);
     row.attempt++;
     // The receiver is not to blame for a crash loop, so it moves no reply along its schedule.
     row.replayedAfter++;
@@ -459,14 +454,7 @@ export class Recovering {
   done(): Recovered {
     const suspects = chooseSuspects(this.#suspected);
     this.#rows.restoring(false);
-    return {
-      blamed: this.#blamed,
-      cleared: this.#cleared,
-      marked: this.#marked,
-      died: this.#died,
-      sooner: this.#sooner,
-      suspects,
-    };
+    return { ...this.#changes, suspects };
   }
 }
 

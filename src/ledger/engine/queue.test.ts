@@ -60,7 +60,7 @@ function mergeAll(all: readonly Partial<Message>[]): Message {
   const { rows, said } = pieces(...all);
   const [first] = said as readonly WholeInRow[];
   rows.takeHeld(first!);
-  rows.leaving.merge(first!);
+  rows.merge(first!);
   rows.close();
   return mergedMessage(first!);
 }
@@ -124,7 +124,7 @@ test('what was merged is waiting again once it was given back', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.leaving.merge(one!);
+  rows.merge(one!);
   assert.deepEqual([one!.merged, two!.taken], [[two], true]);
   assert.equal(rows.gauges().inboxClaimed, 2);
   rows.giveBack(one!);
@@ -136,7 +136,7 @@ test('what was merged with a message that the storage had no more is taken next'
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.leaving.merge(one!);
+  rows.merge(one!);
   rows.lost(one!);
   assert.deepEqual([two!.taken, two!.queue.inbox.peek()], [false, two]);
   assert.deepEqual([rows.gauges().inboxClaimed, rows.totals.unsettled], [0, 1]);
@@ -155,7 +155,7 @@ test('a claim is lost with any of its parts', () => {
     empty: true,
   };
   rows.takeHeld(one!);
-  rows.leaving.merge(one!);
+  rows.merge(one!);
   const claim = open.claimIn(one!, memory);
   assert.equal(claim.message.text, 'one\ntwo');
   assert.deepEqual(
@@ -170,7 +170,7 @@ test('one that waits for more after all rings, since another may be taken', asyn
   const { rows, said } = burst('one');
   await new Promise(setImmediate);
   let rings = 0;
-  rows.ready.onReady(() => rings++);
+  rows.onReady(() => rings++);
   rows.takeHeld(said[0]!);
   assert.equal(rows.waitToMerge(said[0]!), true);
   await new Promise(setImmediate);

@@ -1,4 +1,8 @@
-/** The rows of the working set, and the queue that puts the rows of a conversation in order. */
+/**
+ * The rows of the ledger and their order: the queue of each conversation, the rows of each channel,
+ * and which messages of a queue are merged.
+ */
+import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import {
@@ -8,15 +12,18 @@ import {
   type Gather,
   type PlatformTime,
 } from '../../domain/message.ts';
-import type { MessageOwner } from '../../domain/story.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
-import { Queue, type Linked } from '../../lib/queue.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { MessageOwner } from '../../domain/story.ts';
+import type { Deadline } from '../../lib/deadlines.ts';
+import { Linked, LinkedSet, Queue } from '../../lib/queue.ts';
+
+/** One empty list for all messages that are merged with no other. */
+export const noneMerged: readonly WholeInRow[] = [];
 
 /** The queue of one conversation on one channel: its unsettled rows in order. */
 export class ConversationQueue {
   readonly channel: ChannelKey;
+  readonly rows: ChannelRows;
   readonly conversation: ConversationId;
   readonly inbox = new Queue<InRow>();
   /** Without parked replies: they have left the order. */
@@ -37,8 +44,9 @@ export class ConversationQueue {
   /** Counts changes of the conversation's memory that its own turns did not make. */
   historyVersion = 0;
 
-  constructor(channel: ChannelKey, conversation: ConversationId) {
-    this.channel = channel;
+  constructor(rows: ChannelRows, conversation: ConversationId) {
+    this.channel = rows.channel;
+    this.rows = rows;
     this.conversation = conversation;
   }
 
@@ -54,6 +62,13 @@ export class ConversationQueue {
     return true;
   }
 
+  /** Takes the first reply, or a restored one, out of the order: no other reply waits for it. */
+  park(row: OutRow): void {
+    row.late = true;
+    row.parked = true;
+    (this.parked ??= new Set()).add(row);
+  }
+
   hasReply(id: string): boolean {
     for (let at = 0; at < this.outbox.length; at++) {
       if (this.outbox.at(at)!.head.id === id) return true;
@@ -63,21 +78,117 @@ export class ConversationQueue {
   }
 
   /**
-   * Takes out all rows that match. The next row may start, unless the first row is claimed or its
-   * end is being written.
+   * Takes out all rows that match; parked replies stay in `parked`. The next row may start, unless
+   * the first row is claimed or its end is being written.
    */
   extract(matches: (row: Row) => boolean): readonly Row[] {
     const message = this.inbox.peek();
     const reply = this.outbox.peek();
-    const rows: readonly Row[] = [...this.inbox.extract(matches), ...this.outbox.extract(matches)];
+    const rows: Row[] = [...this.inbox.extract(matches), ...this.outbox.extract(matches)];
+    for (const row of this.parked ?? []) if (matches(row)) rows.push(row);
     if (message !== this.inbox.peek() && message?.taken === false) this.inBusy = false;
     if (reply !== this.outbox.peek() && reply?.taken === false) this.outBusy = false;
     return rows;
   }
 }
 
+/** The rows of one channel, by box. */
+export class ChannelRows {
+  readonly channel: ChannelKey;
+  readonly conversations = new Map<ConversationId, ConversationQueue>();
+  /** The rows that can be taken now. */
+  readonly ready: Readonly<Record<Box, Queue<Row>>> = { in: new Queue(), out: new Queue() };
+  /** All unsettled rows, in the order in which they were added. */
+  readonly unsettled: Readonly<Record<Box, LinkedSet<Row>>> = {
+    in: new LinkedSet(),
+    out: new LinkedSet(),
+  };
+  /** Whether the listeners are about to hear of ready rows. */
+  readonly isRinging: Record<Box, boolean> = { in: false, out: false };
+
+  constructor(channel: ChannelKey) {
+    this.channel = channel;
+  }
+
+  /** When the oldest unsettled row was accepted or made (milliseconds since 1970); null: none. */
+  oldestAt(box: Box): number | null {
+    const row = this.unsettled[box].first;
+    if (row === null) return null;
+    return row.box === 'in' ? row.head.acceptedAt : row.head.createdAt;
+  }
+}
+
+/** At most this many queues without rows are kept: most conversations come back soon. */
+const idleMax = 4_096;
+
+/** Finds and makes conversation queues, and keeps idle ones for a while. */
+export class Queues {
+  readonly #channels = new Map<ChannelKey, ChannelRows>();
+  #queues = 0;
+  #idle = 0;
+
+  /** How many queues have rows. */
+  get busy(): number {
+    return this.#queues - this.#idle;
+  }
+
+  get channels(): Iterable<ChannelRows> {
+    return this.#channels.values();
+  }
+
+  channel(channel: ChannelKey): ChannelRows | undefined {
+    return this.#channels.get(channel);
+  }
+
+  /** The queue of a conversation that is about to get a row. */
+  of(channel: ChannelKey, conversation: ConversationId): ConversationQueue {
+    let rows = this.#channels.get(channel);
+    if (rows === undefined) this.#channels.set(channel, (rows = new ChannelRows(channel)));
+    let queue = rows.conversations.get(conversation);
+    if (queue === undefined) {
+      queue = new ConversationQueue(rows, conversation);
+      rows.conversations.set(conversation, queue);
+      this.#queues++;
+    } else if (queue.idle) {
+      this.#idle--;
+    }
+    queue.idle = false;
+    return queue;
+  }
+
+  /** The queues of a channel, or the queue of one conversation; empty where there are none. */
+  on(channel: ChannelKey, conversation: ConversationId | null): readonly ConversationQueue[] {
+    const conversations = this.#channels.get(channel)?.conversations;
+    if (conversation === null) return [...(conversations?.values() ?? [])];
+    const queue = conversations?.get(conversation);
+    return queue === undefined ? [] : [queue];
+  }
+
+  /** Call when a queue may have become empty. */
+  updateIdle(queue: ConversationQueue): void {
+    if (queue.idle || !queue.empty) return;
+    queue.idle = true;
+    if (++this.#idle > idleMax) this.#forgetIdle();
+  }
+
+  *[Symbol.iterator](): Generator<ConversationQueue> {
+    for (const { conversations } of this.#channels.values()) yield* conversations.values();
+  }
+
+  /** The queue of a taken-over conversation stays: it alone knows of the takeover. */
+  #forgetIdle(): void {
+    for (const queue of this) {
+      if (!queue.idle || queue.isTakenOver) continue;
+      queue.rows.conversations.delete(queue.conversation);
+      this.#queues--;
+      this.#idle--;
+    }
+  }
+}
+
 /** The progress of a message and its replies, from acceptance until the last of them is settled. */
 export class MessageProgress {
+  /** How many rows are not settled: the message and its replies. */
   open = 1;
   readonly bytes: number;
   /** The place of the message's story in the ring of the memory backend. */
@@ -128,9 +239,9 @@ export type Stored<Head> = {
 export type StoredMessage = Stored<MessageHead> & { readonly sender: string };
 export type StoredReply = Stored<ReplyHead>;
 
-/** `before` and `after` link the unsettled messages of a channel, in the order of acceptance. */
-export type InRow = Linked & {
-  readonly box: 'in';
+/** An unsettled message. `before` and `after` link those of a channel in the order of acceptance. */
+export class InRow extends Linked {
+  readonly box = 'in';
   readonly seq: number;
   readonly queue: ConversationQueue;
   readonly head: MessageHead;
@@ -138,27 +249,43 @@ export type InRow = Linked & {
   message: Message | null;
   readonly progress: MessageProgress;
   /** The number of the next or current attempt; counts from 1. */
-  attempt: number;
+  attempt = 1;
   /**
    * The messages directly behind it that were handed out with it as one message. They end with it.
    */
-  merged: readonly WholeInRow[];
+  merged: readonly WholeInRow[] = noneMerged;
   /** The `historyVersion` of its queue when it was last handed out. */
-  historyVersion: number;
+  historyVersion = 0;
   /**
    * True from the moment it is handed out until it is given back, postponed, or its end is written.
    */
-  taken: boolean;
+  taken = false;
   /** Removed: it counts nowhere any more. */
-  gone: boolean;
+  gone = false;
   /**
    * The process ended twice while it ran alone: it becomes a dead letter, and does not run again.
    */
-  poison: boolean;
-};
+  poison = false;
 
-export type OutRow = Linked & {
-  readonly box: 'out';
+  constructor(
+    head: MessageHead,
+    message: Message | null,
+    queue: ConversationQueue,
+    progress: MessageProgress,
+    seq: number,
+  ) {
+    super();
+    this.head = head;
+    this.message = message;
+    this.queue = queue;
+    this.progress = progress;
+    this.seq = seq;
+  }
+}
+
+/** An unsettled reply. */
+export class OutRow extends Linked {
+  readonly box = 'out';
   readonly seq: number;
   readonly queue: ConversationQueue;
   readonly head: ReplyHead;
@@ -166,30 +293,45 @@ export type OutRow = Linked & {
   reply: Reply | null;
   readonly bytes: number;
   readonly progress: MessageProgress;
-  attempt: number;
+  attempt = 1;
   /**
    * Attempts that do not move the reply along its schedule:
    * - those before the last replay
    * - those counted only because the process died
    * - those that an operator asked for
    */
-  replayedAfter: number;
-  possibleDuplicate: boolean;
+  replayedAfter = 0;
+  possibleDuplicate = false;
   /** The reply may arrive after replies that were made later. */
-  late: boolean;
+  late = false;
   /** Late, and no longer in its queue: no other reply waits for it. */
-  parked: boolean;
+  parked = false;
   /** When it was last handed out, in milliseconds since 1970. */
-  takenAt: number;
-  taken: boolean;
-  gone: boolean;
+  takenAt = 0;
+  taken = false;
+  gone = false;
   /** Set while it waits for its next attempt. */
-  due: Deadline | null;
+  due: Deadline | null = null;
   /** When it is due, in milliseconds since 1970. It has no meaning while `due` is null. */
-  dueAt: number;
+  dueAt = 0;
   /** Why its last attempt failed; null: none failed, or the reason is not known. */
-  why: Pick<Failure, 'kind' | 'status'> | null;
-};
+  why: Pick<Failure, 'kind' | 'status'> | null = null;
+
+  constructor(
+    { head, seq, bytes }: StoredReply,
+    reply: Reply | null,
+    queue: ConversationQueue,
+    progress: MessageProgress,
+  ) {
+    super();
+    this.head = head;
+    this.reply = reply;
+    this.bytes = bytes;
+    this.queue = queue;
+    this.progress = progress;
+    this.seq = seq;
+  }
+}
 
 /** The state of a reply as it was last written. */
 export type OutState = Pick<
@@ -211,66 +353,6 @@ export function isWhole(row: Row): row is WholeRow {
   return (row.box === 'in' ? row.message : row.reply) !== null;
 }
 
-/** One empty list for all messages that are merged with no other. */
-export const noneMerged: readonly WholeInRow[] = [];
-
-export function makeInRow(
-  head: MessageHead,
-  message: Message | null,
-  queue: ConversationQueue,
-  progress: MessageProgress,
-  seq: number,
-): InRow {
-  return {
-    box: 'in',
-    seq,
-    queue,
-    head,
-    message,
-    progress,
-    attempt: 1,
-    merged: noneMerged,
-    historyVersion: 0,
-    taken: false,
-    gone: false,
-    poison: false,
-    before: null,
-    after: null,
-  };
-}
-
-export function makeOutRow(
-  head: ReplyHead,
-  reply: Reply | null,
-  bytes: number,
-  queue: ConversationQueue,
-  progress: MessageProgress,
-  seq: number,
-): OutRow {
-  return {
-    box: 'out',
-    seq,
-    queue,
-    head,
-    reply,
-    bytes,
-    progress,
-    attempt: 1,
-    replayedAfter: 0,
-    possibleDuplicate: false,
-    late: false,
-    parked: false,
-    takenAt: 0,
-    taken: false,
-    gone: false,
-    due: null,
-    dueAt: 0,
-    why: null,
-    before: null,
-    after: null,
-  };
-}
-
 /** The id of a part of a split reply is the id of the whole reply plus `-00`, `-01` and so on. */
 export const wholeIdLength = 22;
 
@@ -284,170 +366,6 @@ export function laterParts({ head, queue, parked }: OutRow): readonly OutRow[] {
     if (part === undefined || !part.head.id.startsWith(whole)) return parts;
     parts.push(part);
   }
-}
-
-/** A message is suspected when it was the next of its conversation at this many unclean ends. */
-export const attemptsMax = 2;
-
-/**
- * Whether this message may have ended the process. Such a message runs alone and is never merged,
- * so that it can be found.
- */
-export function isSuspect({ attempt, poison }: InRow): boolean {
-  return poison || attempt > attemptsMax;
-}
-
-/** @param sender null: not known */
-export function isOf(
-  whose: MessageOwner,
-  { channel, conversation }: Pick<Message, 'channel' | 'conversation'>,
-  sender: string | null,
-): boolean {
-  if (channel !== whose.channel) return false;
-  return whose.kind === 'conversation'
-    ? conversation === whose.conversation
-    : sender === whose.sender;
-}
-
-/** Whether the row is a message with a smaller id than this one, or a reply to such a message. */
-export function isBefore(row: Row, beforeId: string): boolean {
-  return (row.box === 'in' ? row.head.id : row.head.inReplyTo) < beforeId;
-}
-
-/** Whether the row is theirs, or a reply to a message that is known to be theirs. */
-export function rowIsOf(whose: MessageOwner, row: Row): boolean {
-  return isOf(whose, row.queue, row.progress.sender);
-}
-
-// Finds and makes conversation queues, and keeps idle ones for a while.
-
-/** At most this many queues without rows are kept: most conversations come back soon. */
-const idleMax = 4_096;
-
-export class Queues {
-  readonly #channels = new Map<ChannelKey, Map<ConversationId, ConversationQueue>>();
-  /** Whether an operator has taken the conversation over. Asked when its queue is made. */
-  isTakenOver: (channel: ChannelKey, conversation: ConversationId) => boolean = () => false;
-  #queues = 0;
-  #idle = 0;
-
-  /** How many queues have rows. */
-  get busy(): number {
-    return this.#queues - this.#idle;
-  }
-
-  /** The queue of a conversation that is about to get a row. */
-  of(channel: ChannelKey, conversation: ConversationId): ConversationQueue {
-    let queues = this.#channels.get(channel);
-    if (queues === undefined) this.#channels.set(channel, (queues = new Map()));
-    let queue = queues.get(conversation);
-    if (queue === undefined) {
-      queue = new ConversationQueue(channel, conversation);
-      queue.isTakenOver = this.isTakenOver(channel, conversation);
-      queues.set(conversation, queue);
-      this.#queues++;
-    } else if (queue.idle) {
-      this.#idle--;
-    }
-    queue.idle = false;
-    return queue;
-  }
-
-  /** The queues of a channel, or the queue of one conversation; empty where there are none. */
-  on(channel: ChannelKey, conversation: ConversationId | null): readonly ConversationQueue[] {
-    const queues = this.#channels.get(channel);
-    if (conversation === null) return [...(queues?.values() ?? [])];
-    const queue = queues?.get(conversation);
-    return queue === undefined ? [] : [queue];
-  }
-
-  /** Call when a queue may have become empty. */
-  updateIdle(queue: ConversationQueue): void {
-    if (queue.idle || !queue.empty) return;
-    queue.idle = true;
-    if (++this.#idle > idleMax) this.#forgetIdle();
-  }
-
-  /**
-   * Ids of messages and replies in order, queue by queue. Whole queues are added until there are at
-   * least `most` ids.
-   */
-  idsOfRows(most: number): readonly string[] {
-    const ids: string[] = [];
-    for (const { inbox, outbox } of this) {
-      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.head.id);
-      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.head.id);
-      if (ids.length >= most) break;
-    }
-    return ids;
-  }
-
-  /** Ids of the messages that are handed out. Each is the first of its queue. */
-  idsOfTaken(): readonly string[] {
-    const ids: string[] = [];
-    for (const { inbox } of this) {
-      const first = inbox.peek();
-      if (first?.taken === true) ids.push(first.head.id);
-    }
-    return ids;
-  }
-
-  /** Cancels every timer of the queues. */
-  stopTimers(): void {
-    for (const { outbox, mergeWait } of this) {
-      outbox.peek()?.due?.cancel();
-      mergeWait?.cancel();
-    }
-  }
-
-  *[Symbol.iterator](): Generator<ConversationQueue> {
-    for (const queues of this.#channels.values()) yield* queues.values();
-  }
-
-  #forgetIdle(): void {
-    for (const queues of this.#channels.values()) {
-      for (const [conversation, queue] of queues) if (queue.idle) queues.delete(conversation);
-    }
-    this.#queues -= this.#idle;
-    this.#idle = 0;
-  }
-}
-
-// How many bytes rows count, and the stored rows of new messages and replies.
-
-/** How many bytes a row counts: two for each character, and a fixed overhead. */
-export function bytesOf(characters: number): number {
-  return 512 + 2 * characters;
-}
-
-export function bytesOfMessage(
-  message: Omit<Message, 'id' | 'acceptedAt' | 'sensitivity'>,
-): number {
-  const { text, conversation, sender, media, context, address } = message;
-  const characters =
-    text.length +
-    2 * conversation.length +
-    sender.id.length +
-    (sender.name?.length ?? 0) +
-    (media?.reference.length ?? 0) +
-    (media?.type?.length ?? 0) +
-    (context?.quoted?.text.length ?? 0) +
-    address.target.length;
-  return bytesOf(characters);
-}
-
-/** The row of a new message. */
-export function messageRow(message: Message, seq: number): StoredMessage {
-  const { channel, conversation, sender } = message;
-  const bytes = bytesOfMessage(message);
-  return { head: message, channel, conversation, seq, bytes, sender: sender.id };
-}
-
-/** The row of a new reply. */
-export function replyRow(reply: Reply, seq: number): StoredReply {
-  const { address, conversation, text } = reply;
-  const bytes = bytesOf(text.length + conversation.length);
-  return { head: reply, channel: address.channel, conversation, seq, bytes };
 }
 
 /**
@@ -484,9 +402,49 @@ export class LetterCount {
   }
 }
 
-// Merges messages that belong together: the pictures of an album, and texts that a person sends in
-// quick succession. Each stays a row of its own. The engine finds what belongs together when it
-// hands out the first, so a restart merges the same messages again.
+/** How many bytes a row counts: two for each character, and a fixed overhead. */
+export function bytesOf(characters: number): number {
+  return 512 + 2 * characters;
+}
+
+export function bytesOfMessage(
+  message: Omit<Message, 'id' | 'acceptedAt' | 'sensitivity'>,
+): number {
+  const { text, conversation, sender, media, context, address } = message;
+  const characters =
+    text.length +
+    2 * conversation.length +
+    sender.id.length +
+    (sender.name?.length ?? 0) +
+    (media?.reference.length ?? 0) +
+    (media?.type?.length ?? 0) +
+    (context?.quoted?.text.length ?? 0) +
+    address.target.length;
+  return bytesOf(characters);
+}
+
+/** @param sender null: not known */
+export function isOf(
+  whose: MessageOwner,
+  { channel, conversation }: Pick<Message, 'channel' | 'conversation'>,
+  sender: string | null,
+): boolean {
+  if (channel !== whose.channel) return false;
+  return whose.kind === 'conversation'
+    ? conversation === whose.conversation
+    : sender === whose.sender;
+}
+
+/** A message is suspected when it was the next of its conversation at this many unclean ends. */
+export const attemptsMax = 2;
+
+/**
+ * Whether this message may have ended the process. Such a message runs alone and is never merged,
+ * so that it can be found.
+ */
+export function isSuspect({ attempt, poison }: InRow): boolean {
+  return poison || attempt > attemptsMax;
+}
 
 /** At most this many messages are merged, the first included. */
 const mergedMax = 10;
@@ -497,44 +455,6 @@ const mergeMsMax = 10_000;
  * may be longer.
  */
 const charactersMax = 16_000;
-
-/** @property deadlines timers by `steady`; left out: new ones are made */
-export type MergeClock = Clock & { readonly deadlines?: Deadlines };
-
-/** First messages of idle queues that wait for messages to merge with. */
-export class MergeWaits {
-  readonly #now: () => number;
-  readonly #deadlines: Deadlines;
-  readonly #waitOver: (head: InRow) => void;
-
-  /** @param over called with each message whose wait is over */
-  constructor(clock: MergeClock, over: (head: InRow) => void) {
-    this.#now = clock.now;
-    this.#deadlines = clock.deadlines ?? createDeadlines(clock.steady);
-    this.#waitOver = over;
-  }
-
-  /**
-   * Starts or restarts the wait of a message, by what its queue holds now. @returns false: it need
-   * not wait
-   */
-  start(head: InRow): boolean {
-    const { queue } = head;
-    this.stop(queue);
-    const ms = waitMs(head, this.#now());
-    if (ms <= 0) return false;
-    queue.mergeWait = this.#deadlines.after(ms, () => {
-      queue.mergeWait = null;
-      this.#waitOver(head);
-    });
-    return true;
-  }
-
-  stop(queue: ConversationQueue): void {
-    queue.mergeWait?.cancel();
-    queue.mergeWait = null;
-  }
-}
 
 /** The messages behind this one that are merged with it, as far as their text is in memory. */
 export function mergeableBehind(head: InRow): readonly WholeInRow[] {
@@ -587,7 +507,7 @@ export function mergedMessage({ message: first, merged }: WholeInRow): Message {
  * How many milliseconds to wait for more; 0: no wait. Setting the clock back makes the wait no
  * longer.
  */
-function waitMs(head: InRow, now: number): number {
+export function mergeWaitMs(head: InRow, now: number): number {
   const gather = head.message?.gather;
   if (gather === undefined || isSuspect(head)) return 0;
   const merged = mergeableBehind(head);
@@ -644,6 +564,6 @@ function mergeKeyOf(gather: Gather): string {
   return gather.kind === 'album' ? `album ${gather.key}` : gather.kind;
 }
 
-function isWholeIn(row: InRow): row is WholeInRow {
+export function isWholeIn(row: InRow): row is WholeInRow {
   return row.message !== null;
 }

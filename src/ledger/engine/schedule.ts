@@ -1,27 +1,196 @@
-/** Replies that wait for their next attempt, and parked replies. */
-import type { Clock } from '../../lib/clock.ts';
-import { createDeadlines, type Deadlines, type Deadline } from '../../lib/deadlines.ts';
-import type { OutRow, OutState } from './queue.ts';
+/**
+ * Times: when a reply is tried again, and when the rows of a channel that is not served die. Which
+ * pause follows which attempt is the retry policy's (`src/pipeline/retry-policy.ts`).
+ */
+import type { Box } from '../../domain/event.ts';
 import { failure, type FailureKind, type Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { isOnChannel, type DeferredFilter, type DeferredGroup } from '../../domain/records.ts';
-import { hourMs, minuteMs, dayMs } from '../../lib/durations.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createDeadlines, type Deadlines, type Deadline } from '../../lib/deadlines.ts';
+import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 import {
   retryAfterMsMax,
-  type Durability,
   type ChannelBacklog,
   type Claim,
+  type Durability,
   type LedgerNews,
 } from '../ledger.ts';
-import type { Box } from '../../domain/event.ts';
+import type { OutRow, OutState } from './queue.ts';
 
-// Rows whose channel is not served: it is gone from the configuration, or belongs to another bot.
-// The rows wait, since an operator may bring the channel back. After seven days without service its
-// rows become dead letters, a batch at a time. The senders are not informed, since no channel can
-// reach them. Replies that wait for their next attempt become dead letters when that is due.
-//
-// A channel goes served → unroutable (not served, and has rows; the time is written) → served again
-// or without rows (the time is forgotten). Nothing is unroutable before the first `serve`.
+/** At most this many replies of a group are examined, those that failed first. */
+const examinedMax = 10_000;
+
+type Group = Pick<DeferredGroup, 'channel' | 'failure' | 'status'> & {
+  /** In the order in which their last attempts failed. */
+  readonly rows: Map<string, OutRow>;
+};
+
+/**
+ * The replies that wait for their next attempt, by channel and by the reason why the last attempt
+ * failed.
+ */
+export class Schedule {
+  readonly #now: () => number;
+  readonly #deadlines: Deadlines;
+  /** Offers a reply whose time has come. */
+  readonly offer: (row: OutRow) => void;
+  readonly #groups = new Map<string, Group>();
+  /** How many replies wait. */
+  size = 0;
+
+  constructor(clock: Clock, offer: (row: OutRow) => void) {
+    this.#now = clock.now;
+    this.#deadlines = createDeadlines(clock.steady);
+    this.offer = offer;
+  }
+
+  /**
+   * Makes a reply wait until `at`. If that is now or past, the reply is offered at once.
+   * @param at milliseconds since 1970. Setting the clock back later makes the wait no longer
+   */
+  until(row: OutRow, at: number): void {
+    const ms = at - this.#now();
+    if (ms <= 0) return this.offer(row);
+    row.dueAt = at;
+    this.#add(row);
+    row.due = this.#deadlines.after(ms, () => {
+      row.due = null;
+      this.#delete(row);
+      this.offer(row);
+    });
+  }
+
+  /** Cancels the wait of a reply, if it waits. The caller offers it, or it has ended. */
+  stop(row: OutRow): void {
+    if (row.due === null) return;
+    row.due.cancel();
+    row.due = null;
+    this.#delete(row);
+  }
+
+  find(id: string): OutRow | null {
+    for (const { rows } of this.#groups.values()) {
+      const row = rows.get(id);
+      if (row !== undefined) return row;
+    }
+    return null;
+  }
+
+  groups(): DeferredGroup[] {
+    return Array.from(this.#groups.values(), ({ rows, ...group }) => {
+      let [oldestAt, nextAt] = [Infinity, Infinity];
+      for (const { head, dueAt } of rows.values().take(examinedMax)) {
+        oldestAt = Math.min(oldestAt, head.createdAt);
+        nextAt = Math.min(nextAt, dueAt);
+      }
+      return { ...group, count: rows.size, oldestAt, nextAt };
+    });
+  }
+
+  /** Up to `most` replies that match the filter and were last handed out before that time. */
+  matching(filter: DeferredFilter, before: number, most: number): OutRow[] {
+    const matches: OutRow[] = [];
+    for (const { rows, ...group } of this.#groups.values()) {
+      if (!isOnChannel(group.channel, filter.channel)) continue;
+      if (filter.failure !== null && group.failure !== filter.failure) continue;
+      if (filter.status !== null && group.status !== filter.status) continue;
+      for (const row of rows.values().take(examinedMax)) {
+        if (matches.length >= most) return matches;
+        if (row.takenAt < before) matches.push(row);
+      }
+    }
+    return matches;
+  }
+
+  #add(row: OutRow): void {
+    const key = groupOf(row);
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      const { kind, status } = reasonOf(row);
+      group = { channel: row.queue.channel, failure: kind, status, rows: new Map() };
+      this.#groups.set(key, group);
+    }
+    group.rows.set(row.head.id, row);
+    this.size++;
+  }
+
+  #delete(row: OutRow): void {
+    const key = groupOf(row);
+    const group = this.#groups.get(key);
+    if (group?.rows.delete(row.head.id) !== true) return;
+    this.size--;
+    if (group.rows.size === 0) this.#groups.delete(key);
+  }
+}
+
+/** A reply without a known reason counts as cancelled. */
+function reasonOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
+  return why ?? { kind: 'cancelled', status: null };
+}
+
+function groupOf(row: OutRow): string {
+  const { kind, status } = reasonOf(row);
+  return `${row.queue.channel} ${kind} ${status}`;
+}
+
+/** The promises of every backend that keeps what it accepts. */
+export const keptDurability: Durability = {
+  durable: true,
+  deliveryGapsMs: [
+    1_000,
+    5_000,
+    20_000,
+    60_000,
+    5 * minuteMs,
+    30 * minuteMs,
+    ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
+  ],
+  hotGaps: 4,
+  jitter: 0.2,
+  drainMs: 5_000,
+  drainsBacklog: false,
+};
+
+/**
+ * When to try a stored reply again. A clock that was ahead may have planned it too late. Then the
+ * time becomes the latest that the schedule allows from now.
+ * @param retryAfterMs the pause that the receiver asked for; null: none
+ * @param now milliseconds since 1970
+ * @returns `aheadMs`: how much further away it was than its schedule allows
+ */
+export function plannedTry(
+  { attempt, replayedAfter, dueAt }: Pick<OutState, 'attempt' | 'replayedAfter' | 'dueAt'>,
+  retryAfterMs: number | null,
+  now: number,
+): { readonly dueAt: number | null; readonly aheadMs: number } {
+  const latest = now + pauseMsMax(attempt - replayedAfter - 1, retryAfterMs);
+  if (dueAt === null || dueAt <= latest) return { dueAt, aheadMs: 0 };
+  return { dueAt: latest, aheadMs: dueAt - latest };
+}
+
+/** The longest pause after that many attempts of the schedule, in whole milliseconds. */
+function pauseMsMax(tries: number, retryAfterMs: number | null): number {
+  const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
+  return Math.ceil(Math.max(longestGapsMs[tries - 1] ?? 0, askedMs, pacedMsMin));
+}
+
+/** The shortest pause of a reply that its platform rate-limits. */
+export const pacedMsMin = 1_000;
+
+/** The gaps of the schedule with the largest jitter. */
+export const longestGapsMs: readonly number[] = keptDurability.deliveryGapsMs.map(
+  (gapMs) => gapMs * (1 + keptDurability.jitter),
+);
+
+/** Traces are dropped when this many writes are pending. */
+export const tracesPendingMax = 5_000;
+
+/**
+ * How long a sender waits before it retries while the storage accepts nothing. That passes by
+ * itself, like a full inbox.
+ */
+export const storageRetryMs = 5_000;
 
 /** The cursor with the time since when a channel is not served; empty: the channel is served. */
 export const unroutableCursor = 'unroutable_since';
@@ -43,6 +212,15 @@ type UnroutableDeps = Clock & {
   readonly bury: (claim: Claim, why: Failure) => Promise<boolean>;
 };
 
+/**
+ * Rows whose channel is not served: it is gone from the configuration, or belongs to another bot.
+ * The rows wait, since an operator may bring the channel back. After seven days without service its
+ * rows become dead letters, a batch at a time. The senders are not informed, since no channel can
+ * reach them. Replies that wait for their next attempt become dead letters when that is due.
+ *
+ * A channel goes served → unroutable (not served, and has rows; the time is written) → served again
+ * or without rows (the time is forgotten). Nothing is unroutable before the first `serve`.
+ */
 export class Unroutable {
   readonly #deps: UnroutableDeps;
   readonly #deadlines: Deadlines;
@@ -153,223 +331,3 @@ export class Unroutable {
     return done;
   }
 }
-
-export class DelayQueue {
-  readonly #now: () => number;
-  readonly #deadlines: Deadlines;
-  readonly #ready: (row: OutRow) => void;
-  readonly #parked = new Set<OutRow>();
-  /** The replies that wait for their next attempt. */
-  readonly deferred = new DeferredRows();
-
-  /** @param ready called with each reply that is due */
-  constructor(clock: Clock, ready: (row: OutRow) => void) {
-    this.#now = clock.now;
-    this.#deadlines = createDeadlines(clock.steady);
-    this.#ready = ready;
-  }
-
-  /** Parked replies that are not settled, whether they wait or are being tried. */
-  get parked(): ReadonlySet<OutRow> {
-    return this.#parked;
-  }
-
-  park(row: OutRow): void {
-    row.late = true;
-    row.parked = true;
-    this.#parked.add(row);
-    (row.queue.parked ??= new Set()).add(row);
-  }
-
-  /**
-   * Makes a reply wait until `at`. If that is now or past, the reply is ready at once.
-   * @param at milliseconds since 1970. Setting the clock back later makes the wait no longer
-   */
-  until(row: OutRow, at: number): void {
-    const ms = at - this.#now();
-    if (ms <= 0) return this.#ready(row);
-    row.dueAt = at;
-    this.deferred.add(row);
-    row.due = this.#deadlines.after(ms, () => {
-      row.due = null;
-      this.deferred.delete(row);
-      this.#ready(row);
-    });
-  }
-
-  /** Cancels the wait of a reply. The caller offers it. */
-  stop(row: OutRow): void {
-    if (row.due === null) return;
-    row.due.cancel();
-    row.due = null;
-    this.deferred.delete(row);
-  }
-
-  offer(row: OutRow): void {
-    this.#ready(row);
-  }
-
-  /** Forgets a reply that is settled or gone. */
-  drop(row: OutRow): void {
-    if (row.parked) {
-      this.#parked.delete(row);
-      row.queue.parked?.delete(row);
-    }
-    this.stop(row);
-  }
-}
-
-// The replies that wait for their next attempt, by channel and by the reason why the last attempt
-// failed.
-
-/** At most this many replies of a group are examined, those that failed first. */
-const examinedMax = 10_000;
-
-type Group = Pick<DeferredGroup, 'channel' | 'failure' | 'status'> & {
-  /** In the order in which their last attempts failed. */
-  readonly rows: Map<string, OutRow>;
-};
-
-class DeferredRows {
-  readonly #groups = new Map<string, Group>();
-  /** How many replies wait. */
-  size = 0;
-
-  add(row: OutRow): void {
-    const key = keyOf(row);
-    let group = this.#groups.get(key);
-    if (group === undefined) {
-      const { kind, status } = reasonOf(row);
-      group = { channel: row.queue.channel, failure: kind, status, rows: new Map() };
-      this.#groups.set(key, group);
-    }
-    group.rows.set(row.head.id, row);
-    this.size++;
-  }
-
-  delete(row: OutRow): void {
-    const key = keyOf(row);
-    const group = this.#groups.get(key);
-    if (group?.rows.delete(row.head.id) !== true) return;
-    this.size--;
-    if (group.rows.size === 0) this.#groups.delete(key);
-  }
-
-  find(id: string): OutRow | null {
-    for (const { rows } of this.#groups.values()) {
-      const row = rows.get(id);
-      if (row !== undefined) return row;
-    }
-    return null;
-  }
-
-  /** The channels of the waiting replies. */
-  get channels(): ReadonlySet<ChannelKey> {
-    return new Set(this.#groups.values().map(({ channel }) => channel));
-  }
-
-  groups(): DeferredGroup[] {
-    return Array.from(this.#groups.values(), ({ rows, ...group }) => {
-      let [oldestAt, nextAt] = [Infinity, Infinity];
-      for (const { head, dueAt } of rows.values().take(examinedMax)) {
-        oldestAt = Math.min(oldestAt, head.createdAt);
-        nextAt = Math.min(nextAt, dueAt);
-      }
-      return { ...group, count: rows.size, oldestAt, nextAt };
-    });
-  }
-
-  /** Up to `most` replies that match the filter and were last handed out before that time. */
-  matching(filter: DeferredFilter, before: number, most: number): OutRow[] {
-    const matches: OutRow[] = [];
-    for (const { rows, ...group } of this.#groups.values()) {
-      if (!fitsGroup(filter, group)) continue;
-      for (const row of rows.values().take(examinedMax)) {
-        if (matches.length >= most) return matches;
-        if (row.takenAt < before) matches.push(row);
-      }
-    }
-    return matches;
-  }
-}
-
-function fitsGroup(
-  filter: DeferredFilter,
-  group: Pick<DeferredGroup, 'channel' | 'failure' | 'status'>,
-): boolean {
-  return (
-    isOnChannel(group.channel, filter.channel) &&
-    (filter.failure === null || group.failure === filter.failure) &&
-    (filter.status === null || group.status === filter.status)
-  );
-}
-
-/** A reply without a known reason counts as cancelled. */
-function reasonOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
-  return why ?? { kind: 'cancelled', status: null };
-}
-
-function keyOf(row: OutRow): string {
-  const { kind, status } = reasonOf(row);
-  return `${row.queue.channel} ${kind} ${status}`;
-}
-
-/** The promises of every backend that keeps what it accepts. */
-export const keptDurability: Durability = {
-  durable: true,
-  deliveryGapsMs: [
-    1_000,
-    5_000,
-    20_000,
-    60_000,
-    5 * minuteMs,
-    30 * minuteMs,
-    ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
-  ],
-  hotGaps: 4,
-  jitter: 0.2,
-  drainMs: 5_000,
-  drainsBacklog: false,
-};
-
-/** A planned attempt. `aheadMs`: how much further away it was than its schedule allows. */
-type Planned = { readonly dueAt: number | null; readonly aheadMs: number };
-
-/**
- * When to try a stored reply again. A clock that was ahead may have planned it too late. Then the
- * time becomes the latest that the schedule allows from now.
- * @param retryAfterMs the pause that the receiver asked for; null: none
- * @param now milliseconds since 1970
- */
-export function plannedTry(
-  { attempt, replayedAfter, dueAt }: Pick<OutState, 'attempt' | 'replayedAfter' | 'dueAt'>,
-  retryAfterMs: number | null,
-  now: number,
-): Planned {
-  const latest = now + pauseMsMax(attempt - replayedAfter - 1, retryAfterMs);
-  if (dueAt === null || dueAt <= latest) return { dueAt, aheadMs: 0 };
-  return { dueAt: latest, aheadMs: dueAt - latest };
-}
-
-/** The longest pause after that many attempts of the schedule, in whole milliseconds. */
-function pauseMsMax(tries: number, retryAfterMs: number | null): number {
-  const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
-  return Math.ceil(Math.max(longestGapsMs[tries - 1] ?? 0, askedMs, pacedMsMin));
-}
-
-/** The shortest pause of a reply that its platform rate-limits. */
-export const pacedMsMin = 1_000;
-
-/** The gaps of the schedule with the largest jitter. */
-export const longestGapsMs: readonly number[] = keptDurability.deliveryGapsMs.map(
-  (gapMs) => gapMs * (1 + keptDurability.jitter),
-);
-
-/** Traces are dropped when this many writes are pending. */
-export const tracesPendingMax = 5_000;
-
-/**
- * How long a sender waits before it retries while the storage accepts nothing. That passes by
- * itself, like a full inbox.
- */
-export const storageRetryMs = 5_000;

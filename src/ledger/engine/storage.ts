@@ -11,7 +11,7 @@ import type { Acceptance } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey, MessageId } from '../../domain/ids.ts';
+import type { ChannelKey, IdSource, MessageId } from '../../domain/ids.ts';
 import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
 import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
@@ -28,6 +28,7 @@ import type {
   Effects,
   Gauges,
   KeptPicture,
+  LedgerNews,
   Memory,
   Durability,
   StoredFigures,
@@ -42,6 +43,8 @@ import type {
   WholeOutRow,
   WholeRow,
 } from './queue.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { WorkingSet } from './working-set.ts';
 import type { CrashIsolation } from './crash-isolation.ts';
 
 export interface LedgerStorage {
@@ -248,16 +251,17 @@ export interface StoredTakeovers {
   ): Promise<'answered' | 'answered_already' | 'storage_failed'>;
 }
 
-/** The gauges that a storage adds to those of the ledger. */
-export function gaugesOf(storage: LedgerStorage) {
-  return {
-    ...storage.limits,
-    ...storage.gauges(),
-    deadLetters: storage.deadLetters.count,
-    rememberedBytes: storage.history.bytes,
-    suspects: storage.crashIsolation?.suspects ?? 0,
-  };
-}
+/** The ledger owns its storage and closes it. `rows`: the rows that the start found in it. */
+export type LedgerDeps = Clock & {
+  readonly ids: IdSource;
+  readonly rows: WorkingSet;
+  readonly storage: LedgerStorage;
+  readonly news: LedgerNews;
+  /**
+   * Called once when the storage has failed for good; the ledger refuses everything afterwards.
+   */
+  readonly onFault?: (error: unknown) => void;
+};
 
 /** The reports that a storage makes, at any time. */
 export type StorageReport = {

@@ -154,7 +154,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#batches.onChange(() => {
       if (this.#batches.state !== state) news.storageRoom?.({ kind: this.#batches.state });
       ({ state } = this.#batches);
-      if (this.#batches.mayHandOut) rows.ready.ringAll();
+      if (this.#batches.mayHandOut) rows.ringAll();
       roomChanged();
     });
     this.#batches.onBroken(failed);

@@ -15,7 +15,7 @@ import {
   byMessage,
   pictureOf,
   idLagMs,
-} from '../../engine/attachments.ts';
+} from '../../engine/bodies.ts';
 import type { Reads, PostgresBatches } from '../deps.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';

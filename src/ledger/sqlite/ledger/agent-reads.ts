@@ -14,7 +14,7 @@ import {
   byMessage,
   pictureOf,
   idLagMs,
-} from '../../engine/attachments.ts';
+} from '../../engine/bodies.ts';
 import {
   FreeSpend,
   placesOf,

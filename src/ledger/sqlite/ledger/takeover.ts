@@ -26,7 +26,7 @@ export function findHeld(
       'SELECT channel, conversation, since, until_at AS untilAt FROM holds WHERE until_at > ?',
     )
     .all(now) as unknown as readonly TakenOverConversation[];
-  for (const { channel, conversation } of found) rows.byHand.take(channel, conversation);
+  for (const { channel, conversation } of found) rows.takeOver(channel, conversation);
   return found;
 }
 
