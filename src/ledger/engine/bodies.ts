@@ -20,17 +20,8 @@ export function messageBody(message: Message): string {
 export function replyBody(reply: Reply): string {
   const { inReplyTo, brain, text, sessionStarted, address, choices, replaces, file } = reply;
   const { isApology } = reply;
-  return JSON.stringify({
-    inReplyTo,
-    brain,
-    text,
-    sessionStarted,
-    target: address.target,
-    choices,
-    replaces,
-    isApology,
-    file,
-  });
+  const said = { inReplyTo, brain, text, sessionStarted, target: address.target };
+  return JSON.stringify({ ...said, choices, replaces, isApology, file });
 }
 
 /** A stored message. `acceptedAt`: milliseconds since 1970. */
@@ -43,21 +34,12 @@ export type MessageRecord = {
   readonly body: string;
 };
 
+/** The fields of the JSON: all that have no column of their own. */
+type MessageBody = Omit<Message, keyof MessageRecord | 'address'> & { readonly target: string };
+
 /** @throws when the body is damaged */
 export function messageFrom(record: MessageRecord): Message {
-  const { target, ...body } = JSON.parse(record.body) as Pick<
-    Message,
-    | 'sender'
-    | 'text'
-    | 'media'
-    | 'further'
-    | 'context'
-    | 'gather'
-    | 'pairingCode'
-    | 'approval'
-    | 'welcome'
-    | 'preview'
-  > & { target: string };
+  const { target, ...body } = JSON.parse(record.body) as MessageBody;
   const channel = record.channel as ChannelKey;
   return {
     ...body,
@@ -79,19 +61,11 @@ export type ReplyRecord = {
   readonly body: string;
 };
 
+type ReplyBody = Omit<Reply, keyof ReplyRecord | 'address'> & { readonly target: string };
+
 /** @throws when the body is damaged */
 export function replyFrom(record: ReplyRecord): Reply {
-  const { target, ...body } = JSON.parse(record.body) as Pick<
-    Reply,
-    | 'inReplyTo'
-    | 'brain'
-    | 'text'
-    | 'sessionStarted'
-    | 'choices'
-    | 'replaces'
-    | 'isApology'
-    | 'file'
-  > & { target: string };
+  const { target, ...body } = JSON.parse(record.body) as ReplyBody;
   return {
     ...body,
     id: record.id as ReplyId,

@@ -11,14 +11,13 @@ import {
   type WindowStarts,
 } from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
+import type { ConversationKey } from '../../domain/story.ts';
 import { Cache } from '../../lib/cache.ts';
 import type { Memory, Effects } from '../ledger.ts';
 import type { TurnEnd } from './storage.ts';
 
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
-
-export type Where = Pick<Message, 'channel' | 'conversation'>;
 
 type CachedMemory = { readonly memory: Memory; epoch: number };
 
@@ -44,7 +43,7 @@ export class Memories {
     return this.#memories.weight;
   }
 
-  get(where: Where): Memory | undefined {
+  get(where: ConversationKey): Memory | undefined {
     return this.#memories.get(keyOf(where))?.memory;
   }
 
@@ -53,7 +52,7 @@ export class Memories {
    * @param memory what the next turn will see
    * @param epoch how often the conversation was taken, where other processes may work it in between
    */
-  put(where: Where, memory: Memory, epoch = 0): void {
+  put(where: ConversationKey, memory: Memory, epoch = 0): void {
     const key = keyOf(where);
     this.#memories.put(key, { memory, epoch }, bytesOf(memory, key));
   }
@@ -62,7 +61,7 @@ export class Memories {
    * The conversation was taken by this process for the `epoch`-th time. A memory older than the
    * previous time is dropped.
    */
-  taken(where: Where, epoch: number): void {
+  taken(where: ConversationKey, epoch: number): void {
     const kept = this.#memories.get(keyOf(where));
     if (kept === undefined) return;
     if (kept.epoch >= epoch - 1) kept.epoch = epoch;
@@ -70,7 +69,7 @@ export class Memories {
   }
 
   /** Call when the stored conversation has changed. */
-  drop(where: Where): void {
+  drop(where: ConversationKey): void {
     this.#memories.delete(keyOf(where));
   }
 
@@ -89,7 +88,7 @@ export type ConversationRecord = {
 };
 
 /** Channel keys hold no space, so no two conversations share a key. */
-export function keyOf({ channel, conversation }: Where): string {
+export function keyOf({ channel, conversation }: ConversationKey): string {
   return `${channel} ${conversation}`;
 }
 

@@ -31,8 +31,6 @@ export class ConversationQueue {
   /** The first message is offered or claimed; nothing behind it may start. */
   inBusy = false;
   outBusy = false;
-  /** Unsettled replies, parked ones included. */
-  replies = 0;
   /** The parked replies; null: there never were any. */
   parked: Set<OutRow> | null = null;
   /** The queue has no rows. */
@@ -48,6 +46,11 @@ export class ConversationQueue {
     this.channel = rows.channel;
     this.rows = rows;
     this.conversation = conversation;
+  }
+
+  /** How many replies are unsettled, parked ones included. */
+  get replies(): number {
+    return this.outbox.length + (this.parked?.size ?? 0);
   }
 
   get empty(): boolean {
@@ -239,7 +242,7 @@ export type Stored<Head> = {
 export type StoredMessage = Stored<MessageHead> & { readonly sender: string };
 export type StoredReply = Stored<ReplyHead>;
 
-/** An unsettled message. `before` and `after` link those of a channel in the order of acceptance. */
+/** An unsettled message. Its links join those of a channel in the order of acceptance. */
 export class InRow extends Linked {
   readonly box = 'in';
   readonly seq: number;

@@ -490,7 +490,6 @@ export class WorkingSet {
     else of.open++;
     this.totals.bytes += row.bytes;
     queue.rows.unsettled.out.add(row);
-    queue.replies++;
     if (isInOrder) queue.outbox.push(row);
     return row;
   }
@@ -572,7 +571,6 @@ export class WorkingSet {
     if (row.taken) totals.claimed[row.box]--;
     queue.rows.unsettled[row.box].delete(row);
     if (row.box === 'out') {
-      queue.replies--;
       totals.bytes -= row.bytes;
       queue.parked?.delete(row);
       this.schedule.stop(row);

@@ -21,10 +21,10 @@ import type {
 import { conflict, Cursors } from '../engine/cursors.ts';
 import { isWhole, type OutRow, type Row, type MessageProgress } from '../engine/queue.ts';
 import { WorkingSet, type MergeClock } from '../engine/working-set.ts';
-import type { Where } from '../engine/memories.ts';
 import type { CursorMove, Ledger, Durability, Effects, LedgerNews } from '../ledger.ts';
 import { StoryRing } from './story-ring.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
+import type { ConversationKey } from '../../domain/story.ts';
 
 // Sensitivity labels of conversations since the start, where no turns are kept. A conversation that
 // had something private stays private, since its later replies may repeat it.
@@ -35,7 +35,7 @@ const conversationsMax = 10_000;
 export class ProcessLabels {
   readonly #private = new Map<ChannelKey, Set<ConversationId>>();
 
-  of({ channel, conversation }: Where): Sensitivity {
+  of({ channel, conversation }: ConversationKey): Sensitivity {
     const known = this.#private.get(channel);
     if (known === undefined) return 'public';
     return known.size >= conversationsMax || known.has(conversation) ? 'private' : 'public';
