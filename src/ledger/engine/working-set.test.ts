@@ -70,7 +70,7 @@ test('the working set tells why the first message of a queue is not offered', ()
   rows.close();
 });
 
-test('a conversation stays taken over while it has no messages and its queue is forgotten', () => {
+test('a conversation without messages stays taken over while idle queues are forgotten', () => {
   const rows = new WorkingSet({ now: () => now, steady: steadyNow });
   const { channel, conversation } = where;
   rows.takeOver(channel, conversation);
