@@ -181,8 +181,8 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'A call that had begun before a crash is made once more.',
     file: 'src/ledger/engine/claims.ts',
-    find: 'call.kept.hash === hash && call.claim !== claim',
-    replace: 'call.kept.hash === hash && call.claim !== claim && call.claim !== null',
+    find: 'call.hash === hash && call.claim !== claim',
+    replace: 'call.hash === hash && call.claim !== claim && call.claim !== null',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {

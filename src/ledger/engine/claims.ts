@@ -327,8 +327,7 @@ function unreadWith(row: Row): readonly Row[] {
   return row.box === 'in' ? unreadBehind(row) : nothing;
 }
 
-type Call = {
-  readonly kept: Omit<RunningCall, 'ending'>;
+type Call = Omit<RunningCall, 'ending'> & {
   ending: CallEnding | null;
   /** The run that began the call, or that it answered last; null: a run of an earlier process. */
   claim: InClaim | null;
@@ -362,7 +361,7 @@ export class ToolCalls implements CallLog {
 
   /** Works for an ended claim too: the end of a call does not depend on the claim. */
   logCallEnd({ message }: InClaim, key: string, ending: CallEnding): void {
-    const call = this.#calls.get(message)?.find(({ kept }) => kept.key === key);
+    const call = this.#calls.get(message)?.find((one) => one.key === key);
     if (call !== undefined) call.ending = ending;
     this.#storage.callEnded(key, ending);
   }
@@ -372,14 +371,14 @@ export class ToolCalls implements CallLog {
     if (!this.#claims.has(claim)) return [];
     return (await this.#callsOf(claim.message))
       .filter((call) => call.claim !== claim)
-      .map(({ kept: { key, tool, arguments: given, sensitivity }, ending }) => {
+      .map(({ key, tool, arguments: given, sensitivity, ending }) => {
         return { key, tool, arguments: given, sensitivity, ending };
       });
   }
 
   #drop({ message }: InClaim, key: string): void {
     const calls = this.#calls.get(message) ?? [];
-    const at = calls.findIndex(({ kept }) => kept.key === key);
+    const at = calls.findIndex((one) => one.key === key);
     if (at >= 0) calls.splice(at, 1);
   }
 
@@ -387,10 +386,8 @@ export class ToolCalls implements CallLog {
   async #callsOf(message: Message): Promise<Call[]> {
     const known = this.#calls.get(message);
     if (known !== undefined) return known;
-    const read = (await this.#storage.agents.callsOf(message)).map(({ ending, ...kept }): Call => {
-      return { kept, ending, claim: null };
-    });
-    const calls = this.#calls.get(message) ?? read;
+    const begun = await this.#storage.agents.callsOf(message);
+    const calls = this.#calls.get(message) ?? begun.map((call): Call => ({ ...call, claim: null }));
     this.#calls.set(message, calls);
     return calls;
   }
@@ -399,18 +396,17 @@ export class ToolCalls implements CallLog {
 /** Finds the earlier call that answers this one, or adds it to the calls of its message. */
 function begin(calls: Call[], claim: InClaim, wanted: BegunCall): LoggedCall {
   const { key, hash, tool, sensitivity, arguments: given } = wanted;
-  const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
+  const before = calls.find((call) => call.hash === hash && call.claim !== claim);
   if (before === undefined) {
-    if (calls.some(({ kept }) => kept.key === key)) return { kind: 'unwritten' };
-    const kept = { key, hash, tool, arguments: given, sensitivity };
-    calls.push({ kept, ending: null, claim });
+    if (calls.some((call) => call.key === key)) return { kind: 'unwritten' };
+    calls.push({ key, hash, tool, arguments: given, sensitivity, ending: null, claim });
     return { kind: 'run' };
   }
   before.claim = claim;
-  const { ending, kept } = before;
+  const { ending } = before;
   return ending === null
-    ? { kind: 'unknown', key: kept.key }
-    : { kind: 'done', key: kept.key, ending };
+    ? { kind: 'unknown', key: before.key }
+    : { kind: 'done', key: before.key, ending };
 }
 
 /**

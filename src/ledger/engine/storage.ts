@@ -8,19 +8,20 @@
  * or rejects unless its comment says so. After `close` the ledger calls nothing more.
  */
 import type { Acceptance } from '../../channels/channel.ts';
+import type { Attachment } from '../../domain/attachment.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, IdSource, MessageId } from '../../domain/ids.ts';
-import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
 import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
+import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
-import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
-import type { Attachment } from '../../domain/attachment.ts';
-import type { Trace } from '../../domain/trace.ts';
 import type { TakenOverConversation, TakeoverTimes } from '../../domain/takeover.ts';
+import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
+import type { Trace } from '../../domain/trace.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type {
   Approvals,
   CursorMove,
@@ -34,6 +35,7 @@ import type {
   StoredFigures,
   SpendBook,
 } from '../ledger.ts';
+import type { CrashIsolation } from './crash-isolation.ts';
 import type {
   InRow,
   MessageProgress,
@@ -43,9 +45,7 @@ import type {
   WholeOutRow,
   WholeRow,
 } from './queue.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { WorkingSet } from './working-set.ts';
-import type { CrashIsolation } from './crash-isolation.ts';
 
 export interface LedgerStorage {
   readonly durability: Durability;
