@@ -28,7 +28,7 @@ export class ConversationQueue {
   readonly inbox = new Queue<InRow>();
   /** Without parked replies: they have left the order. */
   readonly outbox = new Queue<OutRow>();
-  /** The first message is offered or claimed; nothing behind it may start. */
+  /** The first message is offered, waits to merge, is claimed or suspected. No other may start. */
   inBusy = false;
   outBusy = false;
   /** The parked replies; null: there never were any. */
@@ -65,7 +65,7 @@ export class ConversationQueue {
     return true;
   }
 
-  /** Takes the first reply, or a restored one, out of the order: no other reply waits for it. */
+  /** Parks a reply: no other reply waits for it. The caller takes it out of `outbox`. */
   park(row: OutRow): void {
     row.late = true;
     row.parked = true;
