@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { attemptsMax } from '../../src/ledger/engine/order/crash-isolation.ts';
+import { attemptsMax } from '../../src/ledger/engine/queue.ts';
 import type { Program } from '../support/program.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 

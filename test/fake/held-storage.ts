@@ -1,7 +1,7 @@
 /** A storage whose commits wait for the test, or fail. */
 import type { Acceptance } from '../../src/channels/channel.ts';
-import { conflict } from '../../src/ledger/engine/order/cursors.ts';
-import { refused } from '../../src/ledger/engine/order/intake-limit.ts';
+import { conflict } from '../../src/ledger/engine/cursors.ts';
+import { refused } from '../../src/ledger/engine/engine.ts';
 import type { LedgerStorage, StorageReport } from '../../src/ledger/engine/storage.ts';
 import { memoryLimits, MemoryStorage, type MemoryLimits } from '../../src/ledger/memory/memory.ts';
 import { StoryRing } from '../../src/ledger/memory/story-ring.ts';

@@ -8,11 +8,10 @@ import { steadyNow } from '../../src/lib/clock.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
 import { QueueLedger } from '../../src/ledger/engine/engine.ts';
+import { WorkingSet, type MergeClock } from '../../src/ledger/engine/working-set.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { clockAtHand, openSound, type Backend } from '../contract/ledger/backends.ts';
-import type { MergeClock } from '../../src/ledger/engine/order/merging.ts';
 import {
   accepted,
   effects,

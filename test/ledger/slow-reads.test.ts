@@ -7,8 +7,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { QueueLedger } from '../../src/ledger/engine/engine.ts';
 import { memoryLimits, MemoryStorage } from '../../src/ledger/memory/memory.ts';
 import { StoryRing } from '../../src/ledger/memory/story-ring.ts';
-import type { Row } from '../../src/ledger/engine/order/rows.ts';
-import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
+import type { Row } from '../../src/ledger/engine/queue.ts';
+import { WorkingSet } from '../../src/ledger/engine/working-set.ts';
 import { hook, ids, noneIn, said, takeIn, textsIn, type Bench } from '../contract/ledger/kit.ts';
 
 const ann = 'ann' as ConversationId;

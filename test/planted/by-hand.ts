@@ -4,24 +4,23 @@ import type { Fault } from './fault.ts';
 export const byHand: readonly Fault[] = [
   {
     name: 'A model is asked in a conversation that an operator has taken over.',
-    file: 'src/ledger/engine/order/offering.ts',
-    find: 'queue.inBusy || queue.isTakenOver || this.#isRestoring',
-    replace: 'queue.inBusy || this.#isRestoring',
+    file: 'src/ledger/engine/working-set.ts',
+    find: "if (queue.isTakenOver) return 'taken_over';",
+    replace: '',
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
     name: 'The turn at work goes on when its conversation is taken over.',
     file: 'src/ledger/engine/takeover.ts',
-    find: `claiming.takeBack(
-      ({ queue }) => queue.channel === channel`,
-    replace: "claiming.takeBack(({ queue }) => queue.channel === ''",
+    find: 'this.#claims.takeBack(channel, conversation);',
+    replace: '',
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
     name: 'A restart gives held conversations back.',
     file: 'src/ledger/sqlite/ledger/takeover.ts',
-    find: 'rows.byHand.take(channel, conversation);',
-    replace: 'rows.byHand.has(channel, conversation);',
+    find: 'rows.takeOver(channel, conversation);',
+    replace: 'rows.queuesOn(channel, conversation);',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {

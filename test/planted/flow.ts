@@ -18,7 +18,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'What shows a reply is forgotten when its turn is given back.',
-    file: 'src/ledger/engine/kept-previews.ts',
+    file: 'src/ledger/engine/claims.ts',
     find: 'row.message = { ...row.message, preview };',
     replace: '',
     seenBy: ['test/ledger/memory.test.ts'],

@@ -102,14 +102,14 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A reply that was on its way at a crash is not marked as a possible duplicate.',
-    file: 'src/ledger/engine/recovering.ts',
+    file: 'src/ledger/engine/crash-isolation.ts',
     find: 'row.possibleDuplicate = true;',
     replace: '',
     seenBy: ['src/ledger/sqlite/sqlite.test.ts'],
   },
   {
     name: 'A crash moves a reply along its schedule.',
-    file: 'src/ledger/engine/recovering.ts',
+    file: 'src/ledger/engine/crash-isolation.ts',
     find: 'row.replayedAfter++;',
     replace: '',
     seenBy: ['test/ledger/sqlite.test.ts'],
@@ -134,7 +134,7 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A message that ends the process ends it at every start.',
-    file: 'src/ledger/engine/order/crash-isolation.ts',
+    file: 'src/ledger/engine/crash-isolation.ts',
     find: 'export const aloneMax = 2;',
     replace: 'export const aloneMax = 1_000;',
     seenBy: ['test/messages/crash-isolation.test.ts'],
@@ -154,7 +154,7 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A clock that was ahead holds up replies after a start.',
-    file: 'src/ledger/engine/durability.ts',
+    file: 'src/ledger/engine/schedule.ts',
     find: 'dueAt === null || dueAt <= latest',
     replace: 'dueAt === null || dueAt <= Infinity',
     seenBy: ['test/ledger/sqlite.test.ts'],
@@ -180,9 +180,9 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A call that had begun before a crash is made once more.',
-    file: 'src/ledger/engine/begun-calls.ts',
-    find: 'call.kept.hash === hash && call.claim !== claim',
-    replace: 'call.kept.hash === hash && call.claim !== claim && call.claim !== null',
+    file: 'src/ledger/engine/claims.ts',
+    find: 'call.hash === hash && call.claim !== claim',
+    replace: 'call.hash === hash && call.claim !== claim && call.claim !== null',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { dedupeMsOf } from '../../src/channels/registry.ts';
 import { channelKeyOf, type ChannelKey } from '../../src/domain/ids.ts';
 import { memoryDurability } from '../../src/ledger/memory/memory.ts';
-import { keptDurability } from '../../src/ledger/engine/durability.ts';
+import { keptDurability } from '../../src/ledger/engine/schedule.ts';
 
 const hourMs = 3_600_000;
 

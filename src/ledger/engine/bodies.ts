@@ -1,7 +1,8 @@
 /**
- * The JSON texts of messages, replies and traces. A storage keeps them besides the columns that it
- * queries.
+ * The JSON texts of messages, replies and traces, which a storage keeps besides the columns that it
+ * queries, and the stored rows of attachments.
  */
+import type { Attachment, Picture } from '../../domain/attachment.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
@@ -19,17 +20,8 @@ export function messageBody(message: Message): string {
 export function replyBody(reply: Reply): string {
   const { inReplyTo, brain, text, sessionStarted, address, choices, replaces, file } = reply;
   const { isApology } = reply;
-  return JSON.stringify({
-    inReplyTo,
-    brain,
-    text,
-    sessionStarted,
-    target: address.target,
-    choices,
-    replaces,
-    isApology,
-    file,
-  });
+  const said = { inReplyTo, brain, text, sessionStarted, target: address.target };
+  return JSON.stringify({ ...said, choices, replaces, isApology, file });
 }
 
 /** A stored message. `acceptedAt`: milliseconds since 1970. */
@@ -42,21 +34,12 @@ export type MessageRecord = {
   readonly body: string;
 };
 
+/** The fields of the JSON: all that have no column of their own. */
+type MessageBody = Omit<Message, keyof MessageRecord | 'address'> & { readonly target: string };
+
 /** @throws when the body is damaged */
 export function messageFrom(record: MessageRecord): Message {
-  const { target, ...body } = JSON.parse(record.body) as Pick<
-    Message,
-    | 'sender'
-    | 'text'
-    | 'media'
-    | 'further'
-    | 'context'
-    | 'gather'
-    | 'pairingCode'
-    | 'approval'
-    | 'welcome'
-    | 'preview'
-  > & { target: string };
+  const { target, ...body } = JSON.parse(record.body) as MessageBody;
   const channel = record.channel as ChannelKey;
   return {
     ...body,
@@ -78,19 +61,11 @@ export type ReplyRecord = {
   readonly body: string;
 };
 
+type ReplyBody = Omit<Reply, keyof ReplyRecord | 'address'> & { readonly target: string };
+
 /** @throws when the body is damaged */
 export function replyFrom(record: ReplyRecord): Reply {
-  const { target, ...body } = JSON.parse(record.body) as Pick<
-    Reply,
-    | 'inReplyTo'
-    | 'brain'
-    | 'text'
-    | 'sessionStarted'
-    | 'choices'
-    | 'replaces'
-    | 'isApology'
-    | 'file'
-  > & { target: string };
+  const { target, ...body } = JSON.parse(record.body) as ReplyBody;
   return {
     ...body,
     id: record.id as ReplyId,
@@ -140,3 +115,61 @@ function shortened(trace: Trace): string {
   const fit = others.findIndex((step) => (left -= JSON.stringify(step).length + 1) < 0);
   return textOf([...(fit === -1 ? others : others.slice(0, fit)), ...why]);
 }
+
+/** `content`: a text, or a picture in base64. `type`: the type of a picture, else null. */
+export type AttachmentRow = {
+  readonly place: number;
+  readonly kind: Attachment['kind'];
+  readonly name: string;
+  readonly type: string | null;
+  readonly content: string;
+};
+
+export function attachmentRows(attachments: readonly Attachment[]): readonly AttachmentRow[] {
+  return attachments.map((one, place) => {
+    const row = { place, kind: one.kind, name: one.name, type: null };
+    switch (one.kind) {
+      case 'picture': {
+        const { type, bytes } = one.picture;
+        return { ...row, type, content: Buffer.from(bytes).toString('base64') };
+      }
+      case 'text':
+      case 'spoken':
+        return { ...row, content: one.text };
+      case 'unread':
+        return { ...row, content: one.why };
+      default:
+        return one satisfies never;
+    }
+  });
+}
+
+/** A kind that this release does not know becomes `unread`. */
+export function attachmentOf({ kind, name, type, content }: Record<string, unknown>): Attachment {
+  const named = String(name);
+  const text = String(content);
+  switch (kind) {
+    case 'picture':
+      return { kind, name: named, picture: pictureOf(type, text) };
+    case 'text':
+    case 'spoken':
+      return { kind, name: named, text };
+    default:
+      return { kind: 'unread', name: named, why: text };
+  }
+}
+
+export function pictureOf(type: unknown, content: string): Picture {
+  const known = type === 'image/png' ? type : 'image/jpeg';
+  return { type: known, bytes: Buffer.from(content, 'base64') };
+}
+
+/** Groups rows by their `message_id`, in the order of the rows. */
+export function byMessage(rows: readonly Record<string, unknown>[]): readonly Attachment[][] {
+  return [...Map.groupBy(rows, (row) => row['message_id']).values()].map((of) =>
+    of.map(attachmentOf),
+  );
+}
+
+/** A message gets its id at most this long before it is accepted. */
+export const idLagMs = 60_000;

@@ -11,13 +11,13 @@ import {
   type WindowStarts,
 } from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
+import type { ConversationKey } from '../../domain/story.ts';
 import { Cache } from '../../lib/cache.ts';
-import type { Memory } from '../ledger.ts';
+import type { Memory, Effects } from '../ledger.ts';
+import type { TurnEnd } from './storage.ts';
 
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
-
-export type Where = Pick<Message, 'channel' | 'conversation'>;
 
 type CachedMemory = { readonly memory: Memory; epoch: number };
 
@@ -43,7 +43,7 @@ export class Memories {
     return this.#memories.weight;
   }
 
-  get(where: Where): Memory | undefined {
+  get(where: ConversationKey): Memory | undefined {
     return this.#memories.get(keyOf(where))?.memory;
   }
 
@@ -52,7 +52,7 @@ export class Memories {
    * @param memory what the next turn will see
    * @param epoch how often the conversation was taken, where other processes may work it in between
    */
-  put(where: Where, memory: Memory, epoch = 0): void {
+  put(where: ConversationKey, memory: Memory, epoch = 0): void {
     const key = keyOf(where);
     this.#memories.put(key, { memory, epoch }, bytesOf(memory, key));
   }
@@ -61,7 +61,7 @@ export class Memories {
    * The conversation was taken by this process for the `epoch`-th time. A memory older than the
    * previous time is dropped.
    */
-  taken(where: Where, epoch: number): void {
+  taken(where: ConversationKey, epoch: number): void {
     const kept = this.#memories.get(keyOf(where));
     if (kept === undefined) return;
     if (kept.epoch >= epoch - 1) kept.epoch = epoch;
@@ -69,7 +69,7 @@ export class Memories {
   }
 
   /** Call when the stored conversation has changed. */
-  drop(where: Where): void {
+  drop(where: ConversationKey): void {
     this.#memories.delete(keyOf(where));
   }
 
@@ -88,7 +88,7 @@ export type ConversationRecord = {
 };
 
 /** Channel keys hold no space, so no two conversations share a key. */
-export function keyOf({ channel, conversation }: Where): string {
+export function keyOf({ channel, conversation }: ConversationKey): string {
   return `${channel} ${conversation}`;
 }
 
@@ -151,4 +151,62 @@ function bytesOf({ turns }: Memory, key: string): number {
   let characters = key.length;
   for (const { text, reply } of turns) characters += text.length + (reply?.length ?? 0);
   return entryBytes * (turns.length + 1) + 2 * characters;
+}
+
+// The memory of a conversation after a turn.
+
+/**
+ * The windows of at most this many brains are kept for a session. Beyond it, the window that was
+ * cut first is dropped.
+ */
+const windowsMax = 16;
+
+/**
+ * The memory that the next turn of the conversation sees.
+ * @param bounds the widest of all brains
+ */
+export function memoryAfter(
+  { acceptedAt }: Message,
+  before: Memory,
+  effects: Effects | null,
+  bounds: HistoryBounds,
+): Memory {
+  const move = effects?.session ?? null;
+  const turn = effects?.turn ?? null;
+  const turns = move === null ? withoutTurns(before.turns, effects?.leftOut ?? []) : [];
+  const imported = effects?.imported ?? null;
+  const added: TurnRow[] =
+    imported === null ? [] : [{ at: acceptedAt, ...imported, reply: null, quoted: true }];
+  if (turn !== null) added.push(turn);
+  const { number } = before.session;
+  return {
+    session: move === null ? before.session : { number: number + 1, startedAt: move.at },
+    turns: added.length === 0 ? turns : newestTurns([...turns, ...added], bounds),
+    windows: move === null ? windowsAfter(before.windows, effects) : noStarts,
+    previousAt: Math.max(before.previousAt ?? acceptedAt, acceptedAt),
+    empty: added.length === 0 && (move !== null || before.empty),
+  };
+}
+
+/** Whether `memoryAfter` gives the memory that the storage would read. */
+export function isKnownAfter({ row, effects }: TurnEnd): boolean {
+  const isOutdated = row.historyVersion < row.queue.historyVersion;
+  // Older turns take the places of those left out.
+  const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
+  return !row.gone && !isOutdated && !isOther;
+}
+
+function windowsAfter(before: WindowStarts, effects: Effects | null): WindowStarts {
+  const cut = effects?.window;
+  if (cut === undefined) return before;
+  const windows = new Map(before);
+  windows.delete(cut.brain);
+  windows.set(cut.brain, cut.start);
+  const [oldest] = windows.keys();
+  if (windows.size > windowsMax) windows.delete(oldest!);
+  return windows;
+}
+
+function withoutTurns(turns: readonly TurnRow[], leftOut: readonly TurnRow[]): readonly TurnRow[] {
+  return leftOut.length === 0 ? turns : turns.filter((turn) => !leftOut.includes(turn));
 }

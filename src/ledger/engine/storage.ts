@@ -8,31 +8,34 @@
  * or rejects unless its comment says so. After `close` the ledger calls nothing more.
  */
 import type { Acceptance } from '../../channels/channel.ts';
+import type { Attachment } from '../../domain/attachment.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey, MessageId } from '../../domain/ids.ts';
-import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
+import type { ChannelKey, IdSource, MessageId } from '../../domain/ids.ts';
 import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
+import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
+import type { TakenOverConversation, TakeoverTimes } from '../../domain/takeover.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { Trace } from '../../domain/trace.ts';
-import type { TakenOverConversation, TakeoverTimes } from '../../domain/takeover.ts';
-import type { StoredAttachments } from './attachments.ts';
-import type { RunningCall } from './begun-calls.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type {
   Approvals,
   CursorMove,
   DeadLetterMove,
   Effects,
   Gauges,
+  KeptPicture,
+  LedgerNews,
   Memory,
   Durability,
   StoredFigures,
   SpendBook,
 } from '../ledger.ts';
+import type { CrashIsolation } from './crash-isolation.ts';
 import type {
   InRow,
   MessageProgress,
@@ -41,8 +44,8 @@ import type {
   WholeInRow,
   WholeOutRow,
   WholeRow,
-} from './order/rows.ts';
-import type { CrashIsolation } from './order/crash-isolation.ts';
+} from './queue.ts';
+import type { WorkingSet } from './working-set.ts';
 
 export interface LedgerStorage {
   readonly durability: Durability;
@@ -77,7 +80,7 @@ export interface LedgerStorage {
   /**
    * Writes messages and moves cursors, all or nothing. At the commit it calls `enter` for each
    * message that is new and that this process is to work, in order. Answers `conflict` if a cursor
-   * stands elsewhere than expected. `order/cursors.ts` finds that out first if it can, else the
+   * stands elsewhere than expected. `cursors.ts` finds that out first if it can, else the
    * storage does.
    */
   accept(
@@ -182,6 +185,21 @@ interface StoredAgents {
   callsOf(message: Message): Awaitable<readonly RunningCall[]>;
 }
 
+/** A call that a message's turn has begun, in this run or an earlier one. */
+export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
+  /** How it ended; null: svc did not see its end. */
+  readonly ending: CallEnding | null;
+};
+
+/** Reads and writes what was read of attachments. Reads reject when the storage has failed. */
+export interface StoredAttachments {
+  /** Never waits for a storage that cannot write. Keeps nothing for a message that is gone. */
+  keep(message: Message, attachments: readonly Attachment[]): Promise<boolean>;
+  of(message: Message): Awaitable<readonly Attachment[]>;
+  acceptedAt(message: Message, at: number): Awaitable<readonly (readonly Attachment[])[]>;
+  picturesSince(message: Message, since: number, n: number): Awaitable<readonly KeptPicture[]>;
+}
+
 /** Dead letters. The ledger calls these methods, and those of `StoredForgetting`, one at a time. */
 interface StoredDeadLetters {
   readonly count: number;
@@ -233,16 +251,17 @@ export interface StoredTakeovers {
   ): Promise<'answered' | 'answered_already' | 'storage_failed'>;
 }
 
-/** The gauges that a storage adds to those of the ledger. */
-export function gaugesOf(storage: LedgerStorage) {
-  return {
-    ...storage.limits,
-    ...storage.gauges(),
-    deadLetters: storage.deadLetters.count,
-    rememberedBytes: storage.history.bytes,
-    suspects: storage.crashIsolation?.suspects ?? 0,
-  };
-}
+/** The ledger owns its storage and closes it. `rows`: the rows that the start found in it. */
+export type LedgerDeps = Clock & {
+  readonly ids: IdSource;
+  readonly rows: WorkingSet;
+  readonly storage: LedgerStorage;
+  readonly news: LedgerNews;
+  /**
+   * Called once when the storage has failed for good; the ledger refuses everything afterwards.
+   */
+  readonly onFault?: (error: unknown) => void;
+};
 
 /** The reports that a storage makes, at any time. */
 export type StorageReport = {

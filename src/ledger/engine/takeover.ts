@@ -2,10 +2,11 @@
  * Takes conversations over for an operator, answers them, and gives them back. Operator requests
  * run one at a time. A takeover is written before it begins. `heldHere` then puts it into effect,
  * in every process that may work the conversation.
+ *
+ * A takeover goes begun → renewed (any number of times) → given back, or expired.
  */
 import type { Message } from '../../domain/message.ts';
 import type { ConversationKey } from '../../domain/story.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { OneAtATime } from '../../lib/one-at-a-time.ts';
 import {
@@ -16,23 +17,11 @@ import {
   type TakenOverConversation,
   type TakeoverTimes,
 } from '../../domain/takeover.ts';
-import type { Takeovers, TakeoverMessage, Effects, Memory, LedgerNews } from '../ledger.ts';
-import { isWhole, type InRow, type WholeInRow } from './order/rows.ts';
-import type { WorkingSet } from './order/working-set.ts';
-import type { Claiming } from './claiming.ts';
-import { keyOf } from './memories.ts';
-import { memoryAfter } from './next-memory.ts';
-import type { LedgerStorage, TurnEnd } from './storage.ts';
-
-export type TakeoverDeps = Clock & {
-  readonly rows: WorkingSet;
-  readonly storage: LedgerStorage;
-  readonly claiming: Claiming;
-  readonly requests: OneAtATime;
-  readonly news: LedgerNews;
-  /** Called when there may be more room. */
-  readonly settled: () => void;
-};
+import type { Takeovers, TakeoverMessage, Effects, Memory } from '../ledger.ts';
+import { isWhole, isWholeIn, type WholeInRow } from './queue.ts';
+import type { Claims } from './claims.ts';
+import { keyOf, memoryAfter } from './memories.ts';
+import type { LedgerDeps, TurnEnd } from './storage.ts';
 
 type ActiveTakeover = TakenOverConversation & {
   readonly end: Deadline;
@@ -42,19 +31,29 @@ type ActiveTakeover = TakenOverConversation & {
 type MakeEffects = (one: TakeoverMessage, isLast: boolean) => Effects;
 
 export class ActiveTakeovers implements Takeovers {
-  readonly #deps: TakeoverDeps;
+  readonly #deps: LedgerDeps;
+  readonly #claims: Claims;
+  readonly #requests: OneAtATime;
+  readonly #settled: () => void;
   readonly #deadlines: Deadlines;
   readonly #takeovers = new Map<string, ActiveTakeover>();
   #closed = false;
 
-  constructor(deps: TakeoverDeps) {
+  /**
+   * @param requests runs one request of an operator after the other
+   * @param settled called when there may be more room
+   */
+  constructor(deps: LedgerDeps, claims: Claims, requests: OneAtATime, settled: () => void) {
     this.#deps = deps;
+    this.#claims = claims;
+    this.#requests = requests;
+    this.#settled = settled;
     this.#deadlines = createDeadlines(deps.steady);
     for (const stored of deps.storage.byHand.found) this.#set(stored, stored);
   }
 
   hold(where: ConversationKey): Promise<TakeoverTimes | 'too_many' | 'storage_failed'> {
-    return this.#deps.requests.do(async () => {
+    return this.#requests.do(async () => {
       if (!this.#takeovers.has(keyOf(where)) && this.#takeovers.size >= takeoversMax)
         return 'too_many';
       return (await this.#beginOrRenew(where)) ?? 'storage_failed';
@@ -62,7 +61,7 @@ export class ActiveTakeovers implements Takeovers {
   }
 
   giveBack(where: ConversationKey): Promise<'done' | 'not_held' | 'storage_failed'> {
-    return this.#deps.requests.do(async () => {
+    return this.#requests.do(async () => {
       if (this.of(where) === null) return 'not_held';
       return (await this.end(where)) ? 'done' : 'storage_failed';
     });
@@ -73,7 +72,7 @@ export class ActiveTakeovers implements Takeovers {
     upTo: string | null,
     effectsOf: MakeEffects,
   ): Promise<OperatorAnswer> {
-    return this.#deps.requests.do(() => this.#answer(where, upTo, effectsOf));
+    return this.#requests.do(() => this.#answer(where, upTo, effectsOf));
   }
 
   of(where: ConversationKey): TakeoverTimes | null {
@@ -106,12 +105,10 @@ export class ActiveTakeovers implements Takeovers {
     const isRenewed = this.#takeovers.has(keyOf(where));
     this.#set(where, hold);
     if (isRenewed) return;
-    const { rows, claiming, storage } = this.#deps;
+    const { rows, storage } = this.#deps;
     const { channel, conversation } = where;
-    rows.byHand.take(channel, conversation);
-    claiming.takeBack(
-      ({ queue }) => queue.channel === channel && queue.conversation === conversation,
-    );
+    rows.takeOver(channel, conversation);
+    this.#claims.takeBack(channel, conversation);
     storage.crashIsolation?.changed();
     await storage.written();
   }
@@ -162,12 +159,12 @@ export class ActiveTakeovers implements Takeovers {
     if (takeover === undefined) return;
     takeover.end.cancel();
     this.#takeovers.delete(key);
-    this.#deps.rows.byHand.giveBack(where.channel, where.conversation);
+    this.#deps.rows.endTakeover(where.channel, where.conversation);
     this.#deps.storage.crashIsolation?.changed();
   }
 
   #expire(where: ConversationKey): Promise<void> {
-    return this.#deps.requests.do(async () => {
+    return this.#requests.do(async () => {
       const { now, storage, news } = this.#deps;
       const takeover = this.#takeovers.get(keyOf(where));
       if (takeover === undefined || this.#closed) return;
@@ -203,7 +200,7 @@ export class ActiveTakeovers implements Takeovers {
     const { rows, storage } = this.#deps;
     const elsewhere = await storage.byHand.waiting?.(where, waitingMax);
     if (elsewhere !== undefined) return elsewhere;
-    const waiting = rows.byHand.waiting(where.channel, where.conversation, waitingMax);
+    const waiting = rows.unclaimed(where.channel, where.conversation, waitingMax);
     const unread = waiting.filter((row) => !isWhole(row));
     if (unread.length > 0) await storage.read(unread);
     return waiting.filter(isWholeIn);
@@ -232,17 +229,13 @@ export class ActiveTakeovers implements Takeovers {
 
   /** The answer is written: removes its messages from the working set, and adds its replies. */
   #settle({ channel, conversation }: ConversationKey, ends: readonly TurnEnd[]): void {
-    const { rows, storage, settled } = this.#deps;
+    const { rows, storage } = this.#deps;
     for (const { row, replies } of ends) {
       for (const { reply, seq } of replies) rows.addReply(reply, row.progress, seq);
     }
     const ids = new Set<string>(ends.map(({ row }) => row.head.id));
     rows.remove(channel, conversation, ({ box, head }) => box === 'in' && ids.has(head.id));
     storage.crashIsolation?.changed();
-    settled();
+    this.#settled();
   }
-}
-
-function isWholeIn(row: InRow): row is WholeInRow {
-  return row.message !== null;
 }

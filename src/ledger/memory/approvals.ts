@@ -11,8 +11,8 @@ import {
 import { type ApprovalId } from '../../domain/ids.ts';
 import type { MessageOwner } from '../../domain/story.ts';
 import type { Approvals, ApprovalsReader, Decided, Effects } from '../ledger.ts';
-import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approval-record.ts';
-import { isOf } from '../engine/order/removal.ts';
+import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approvals.ts';
+import { isOf } from '../engine/queue.ts';
 import { emptyPage, keyAfter, limitOf, pageOf } from '../pages.ts';
 
 /** The most open approvals, decided ones included. */

@@ -3,9 +3,9 @@ import { historyBounds, noStarts } from '../../domain/conversation.ts';
 import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { IdSource, MessageId, ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Attachment } from '../../domain/attachment.ts';
+import type { Media, Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
-import { attachmentsInMemory } from '../engine/attachments.ts';
 import { QueueLedger } from '../engine/engine.ts';
 import type {
   Arrival,
@@ -15,16 +15,16 @@ import type {
   Enter,
   FailedDelivery,
   LedgerStorage,
+  StoredAttachments,
   TurnEnd,
 } from '../engine/storage.ts';
-import { conflict, Cursors } from '../engine/order/cursors.ts';
-import { isWhole, type OutRow, type Row, type MessageProgress } from '../engine/order/rows.ts';
+import { conflict, Cursors } from '../engine/cursors.ts';
+import { isWhole, type OutRow, type Row, type MessageProgress } from '../engine/queue.ts';
+import { WorkingSet, type MergeClock } from '../engine/working-set.ts';
 import type { CursorMove, Ledger, Durability, Effects, LedgerNews } from '../ledger.ts';
 import { StoryRing } from './story-ring.ts';
-import type { MergeClock } from '../engine/order/merging.ts';
-import { WorkingSet } from '../engine/order/working-set.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { Where } from '../engine/memories.ts';
+import type { ConversationKey } from '../../domain/story.ts';
 
 // Sensitivity labels of conversations since the start, where no turns are kept. A conversation that
 // had something private stays private, since its later replies may repeat it.
@@ -35,7 +35,7 @@ const conversationsMax = 10_000;
 export class ProcessLabels {
   readonly #private = new Map<ChannelKey, Set<ConversationId>>();
 
-  of({ channel, conversation }: Where): Sensitivity {
+  of({ channel, conversation }: ConversationKey): Sensitivity {
     const known = this.#private.get(channel);
     if (known === undefined) return 'public';
     return known.size >= conversationsMax || known.has(conversation) ? 'private' : 'public';
@@ -146,6 +146,20 @@ export function createMemoryLedger(
 }
 
 const done = Promise.resolve(true);
+
+/** Keeps attachments as long as the message is at work, since its media is a part of it. */
+function attachmentsInMemory(): StoredAttachments {
+  const kept = new WeakMap<Media, readonly Attachment[]>();
+  return {
+    async keep({ media }, attachments) {
+      if (media !== null) kept.set(media, attachments);
+      return true;
+    },
+    of: ({ media }) => (media === null ? [] : (kept.get(media) ?? [])),
+    acceptedAt: () => [],
+    picturesSince: () => [],
+  };
+}
 
 /** The storage of the memory backend: it records stories, and keeps cursors and keys. */
 export class MemoryStorage implements LedgerStorage {

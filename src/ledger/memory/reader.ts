@@ -13,7 +13,7 @@ import {
 import { channelTypeOf, type ConversationId } from '../../domain/ids.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import { emptyPage, limitOf, pageOf, keyAfter, countReasons } from '../pages.ts';
-import { wholeIdLength } from '../engine/order/rows.ts';
+import { wholeIdLength } from '../engine/queue.ts';
 import type { LedgerReader, RecordsReader } from '../ledger.ts';
 import {
   timeOrNull,

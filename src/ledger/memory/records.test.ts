@@ -4,7 +4,7 @@ import type { ChannelKey, MessageId, ReplyId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { memoryRecords } from './reader.ts';
-import type { InRow } from '../engine/order/rows.ts';
+import type { InRow } from '../engine/queue.ts';
 import { StoryRing, type KeptStory, type MadeReply } from './story-ring.ts';
 
 /** A ring that counts the entries that are read. */

@@ -18,7 +18,7 @@ import {
 import type { Trace } from '../../domain/trace.ts';
 import { KeptApprovals } from './approvals.ts';
 import { MemorySpend } from './spend.ts';
-import { wholeIdLength, type InRow, type OutRow } from '../engine/order/rows.ts';
+import { wholeIdLength, isOf, type InRow, type OutRow } from '../engine/queue.ts';
 import { auditRowsMax, type AuditRow } from '../../domain/audit.ts';
 import { Rollup } from '../../telemetry/figures/rollup.ts';
 import {
@@ -36,7 +36,6 @@ import type {
   ToolUse,
   ToolUseText,
 } from '../../domain/tool-use.ts';
-import { isOf } from '../engine/order/removal.ts';
 
 const storiesMax = 10_000;
 /**

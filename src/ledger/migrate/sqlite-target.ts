@@ -13,7 +13,7 @@ import {
   type Side,
 } from './tables.ts';
 import { timeOfId, timeText } from '../../domain/ids.ts';
-import { wholeIdLength } from '../engine/order/rows.ts';
+import { wholeIdLength } from '../engine/queue.ts';
 
 // The source: the rows of an SQLite file in the format of `tables.ts`.
 

@@ -1,5 +1,5 @@
 /** The limits of the PostgreSQL backend. */
-import type { CrashIsolationLimits } from '../engine/order/crash-isolation.ts';
+import type { CrashIsolationLimits } from '../engine/crash-isolation.ts';
 
 export type PostgresLimits = CrashIsolationLimits & {
   /** The most accepted messages that are not settled. */

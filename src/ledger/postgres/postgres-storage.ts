@@ -5,8 +5,13 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
-import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
-import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
+import {
+  keptDurability,
+  storageRetryMs,
+  tracesPendingMax,
+  unroutableCursor,
+} from '../engine/schedule.ts';
+import { isKnownAfter, memoryAfter } from '../engine/memories.ts';
 import {
   idsOf,
   type Arrival,
@@ -19,12 +24,11 @@ import {
   type OthersRows,
   type TurnEnd,
 } from '../engine/storage.ts';
-import { conflict } from '../engine/order/cursors.ts';
-import { refused } from '../engine/order/intake-limit.ts';
-import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/order/rows.ts';
-import { CrashIsolation } from '../engine/order/crash-isolation.ts';
-import { unroutableCursor } from '../engine/order/unroutable.ts';
-import type { WorkingSet } from '../engine/order/working-set.ts';
+import { conflict } from '../engine/cursors.ts';
+import { refused } from '../engine/engine.ts';
+import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/queue.ts';
+import { CrashIsolation } from '../engine/crash-isolation.ts';
+import type { WorkingSet } from '../engine/working-set.ts';
 import type { CursorMove, LedgerNews } from '../ledger.ts';
 import { AgentReads, storedAttachments } from './ledger/agents.ts';
 import { StoredApprovals } from './ledger/approvals.ts';
@@ -150,7 +154,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#batches.onChange(() => {
       if (this.#batches.state !== state) news.storageRoom?.({ kind: this.#batches.state });
       ({ state } = this.#batches);
-      if (this.#batches.mayHandOut) rows.ready.ringAll();
+      if (this.#batches.mayHandOut) rows.ringAll();
       roomChanged();
     });
     this.#batches.onBroken(failed);

@@ -4,7 +4,7 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import { idPrefixMin, type Excerpt, type FoundRow, type FoundText } from '../../domain/search.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
-import { wholeIdLength } from '../engine/order/rows.ts';
+import { wholeIdLength } from '../engine/queue.ts';
 import { keyAfter, limitOf, pageOf } from '../pages.ts';
 
 /** `state`: 0 unsettled, 1 settled, 2 dead. */

@@ -50,7 +50,7 @@ import {
 } from '../../domain/tool-use.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Box } from '../../domain/event.ts';
-import { wholeIdLength } from '../engine/order/rows.ts';
+import { wholeIdLength } from '../engine/queue.ts';
 
 /** A boolean as the database stores it: 1 and 0, or a boolean. */
 export type Flag = boolean | number;

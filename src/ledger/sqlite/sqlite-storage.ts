@@ -8,8 +8,8 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
-import { conflict } from '../engine/order/cursors.ts';
-import { refused } from '../engine/order/intake-limit.ts';
+import { conflict } from '../engine/cursors.ts';
+import { refused } from '../engine/engine.ts';
 import {
   idsOf,
   type Arrival,
@@ -21,9 +21,14 @@ import {
   type StorageReport,
   type TurnEnd,
 } from '../engine/storage.ts';
-import { unroutableCursor } from '../engine/order/unroutable.ts';
+import {
+  unroutableCursor,
+  keptDurability,
+  storageRetryMs,
+  tracesPendingMax,
+} from '../engine/schedule.ts';
 import type { StorageRoom, CursorMove } from '../ledger.ts';
-import { isWhole, type InRow, type OutRow, type Row } from '../engine/order/rows.ts';
+import { isWhole, type InRow, type OutRow, type Row } from '../engine/queue.ts';
 import {
   AgentReads,
   StoredApprovals,
@@ -40,11 +45,10 @@ import { Forgetting } from './ledger/forgetting.ts';
 import type { CommitResult, KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import type { GroupCommit } from './write/group-commit.ts';
 import type { SqliteDeps } from './ledger/deps.ts';
-import { CrashIsolation } from '../engine/order/crash-isolation.ts';
+import { CrashIsolation } from '../engine/crash-isolation.ts';
 import { HistoryCache } from './ledger/history-cache.ts';
 import { messageBody } from '../engine/bodies.ts';
-import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
-import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
+import { isKnownAfter, memoryAfter } from '../engine/memories.ts';
 import { StoredTexts } from './ledger/recovery.ts';
 import { storedTakeovers } from './ledger/takeover.ts';
 

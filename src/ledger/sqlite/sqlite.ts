@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
 import { onUncaughtException } from '../../lib/supervise.ts';
 import { QueueLedger } from '../engine/engine.ts';
+import { WorkingSet, type MergeClock } from '../engine/working-set.ts';
+import { reportSooner } from '../engine/crash-isolation.ts';
 import type { Ledger, LedgerNews, StoreProblem } from '../ledger.ts';
-import type { MergeClock } from '../engine/order/merging.ts';
-import { WorkingSet } from '../engine/order/working-set.ts';
 import { GroupCommit } from './write/group-commit.ts';
 import {
   freeBytesAt,
@@ -24,7 +24,6 @@ import {
 } from './files/database-files.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { findHeld } from './ledger/takeover.ts';
-import { reportSooner } from '../engine/recovering.ts';
 import { lastId, recover } from './ledger/recovery.ts';
 import { decideOnce, openLabels, type PublicNow } from './ledger/sensitivity-labels.ts';
 import { SqliteStorage } from './sqlite-storage.ts';

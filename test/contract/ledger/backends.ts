@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { later, steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
-import type { MergeClock } from '../../../src/ledger/engine/order/merging.ts';
+import type { MergeClock } from '../../../src/ledger/engine/working-set.ts';
 import { createMemoryLedger } from '../../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/ledger/postgres/postgres.ts';

@@ -8,19 +8,18 @@ import {
   type CallEnding,
   type ToolUse,
 } from '../../../domain/tool-use.ts';
-import type { RunningCall } from '../../engine/begun-calls.ts';
-import type { Reads, PostgresBatches } from '../deps.ts';
-import { fromText, toText } from '../server/text.ts';
-import type { Rows } from '../write/statement.ts';
-import { timeText } from '../../../domain/ids.ts';
+import type { RunningCall, StoredAttachments } from '../../engine/storage.ts';
 import {
   attachmentOf,
   attachmentRows,
   byMessage,
   pictureOf,
   idLagMs,
-  type StoredAttachments,
-} from '../../engine/attachments.ts';
+} from '../../engine/bodies.ts';
+import type { Reads, PostgresBatches } from '../deps.ts';
+import { fromText, toText } from '../server/text.ts';
+import type { Rows } from '../write/statement.ts';
+import { timeText } from '../../../domain/ids.ts';
 
 const noteColumns = 'SELECT at, text, private FROM svc.note';
 const here = 'brain IS NULL AND channel = $1 AND conversation = $2';

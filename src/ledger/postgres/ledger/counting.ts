@@ -3,7 +3,7 @@
  * counting is never a large part of the work of the server.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength } from '../../engine/queue.ts';
 import type { Reads } from '../deps.ts';
 
 const everyMs = 1_000;

@@ -1,7 +1,6 @@
 /** Dead letters: their number, and the replay or discard of one by a person. */
-import { LetterCount } from '../../engine/order/letter-count.ts';
-import { wholeIdLength } from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import { LetterCount, wholeIdLength } from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { DeadLetterMove } from '../../ledger.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { QueueGrowth } from '../queues/owned-queue.ts';

@@ -5,7 +5,7 @@ import { openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.t
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { MessageOwner } from '../../../domain/story.ts';
-import type { Row } from '../../engine/order/rows.ts';
+import type { Row } from '../../engine/queue.ts';
 import { toText } from '../server/text.ts';
 
 const channel = 'webhook' as ChannelKey;

@@ -11,7 +11,7 @@ import { forgottenPerson, personOn } from '../../../domain/approval.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
 import type { Forgotten } from '../../engine/storage.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import { daysOf } from '../../engine/spending.ts';
 import { fromText, toText } from '../server/text.ts';

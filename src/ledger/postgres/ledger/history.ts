@@ -5,16 +5,11 @@
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
+import type { ConversationKey } from '../../../domain/story.ts';
 import type { Awaitable } from '../../engine/storage.ts';
-import {
-  keyOf,
-  Memories,
-  memoryOf,
-  type ConversationRecord,
-  type Where,
-} from '../../engine/memories.ts';
-import { Cursors } from '../../engine/order/cursors.ts';
-import { unroutableCursor } from '../../engine/order/unroutable.ts';
+import { keyOf, Memories, memoryOf, type ConversationRecord } from '../../engine/memories.ts';
+import { Cursors } from '../../engine/cursors.ts';
+import { unroutableCursor } from '../../engine/schedule.ts';
 import type { Memory } from '../../ledger.ts';
 import type { Reads } from '../deps.ts';
 import { fromText, fromTextOrNull, toText } from '../server/text.ts';
@@ -114,7 +109,7 @@ export class History {
   }
 
   /** Whether `of` has an answer. If so, the memory is held until `of`. */
-  holds(where: Where): boolean {
+  holds(where: ConversationKey): boolean {
     const key = keyOf(where);
     if (this.#held.has(key)) return true;
     const known = this.#memories.get(where);
@@ -124,14 +119,14 @@ export class History {
   }
 
   /** This instance took a queue. Another instance may have changed the conversation before. */
-  taken(where: Where, epoch: number): void {
+  taken(where: ConversationKey, epoch: number): void {
     this.#epochs.set(keyOf(where), epoch);
     this.#changed(where);
     this.#memories.taken(where, epoch);
   }
 
   /** This instance released the queue. */
-  left(where: Where): void {
+  left(where: ConversationKey): void {
     this.#epochs.delete(keyOf(where));
     this.#changed(where);
   }
@@ -182,12 +177,12 @@ export class History {
     );
   }
 
-  put(where: Where, memory: Memory): void {
+  put(where: ConversationKey, memory: Memory): void {
     this.#changed(where);
     this.#put(where, memory);
   }
 
-  drop(where: Where): void {
+  drop(where: ConversationKey): void {
     this.#changed(where);
     this.#memories.drop(where);
   }
@@ -226,11 +221,11 @@ export class History {
     this.#unroutable.set(channel, since ?? 0);
   }
 
-  #put(where: Where, memory: Memory): void {
+  #put(where: ConversationKey, memory: Memory): void {
     this.#memories.put(where, memory, this.#epochs.get(keyOf(where)) ?? 0);
   }
 
-  #changed(where: Where): void {
+  #changed(where: ConversationKey): void {
     const key = keyOf(where);
     this.#held.delete(key);
     const reading = this.#reading.get(key);

@@ -10,7 +10,7 @@ import type { MessageOwner } from '../../../domain/story.ts';
 import { steadyNow } from '../../../lib/clock.ts';
 import { peersAlone } from '../../../../test/fake/peers.ts';
 import type { OthersRows } from '../../engine/storage.ts';
-import { WorkingSet } from '../../engine/order/working-set.ts';
+import { WorkingSet } from '../../engine/working-set.ts';
 import type { Peers } from '../../../cluster/backend.ts';
 import type { Reads } from '../deps.ts';
 import { History } from './history.ts';

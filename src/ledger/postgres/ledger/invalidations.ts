@@ -8,7 +8,7 @@
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { MessageOwner } from '../../../domain/story.ts';
 import type { StorageReport, OthersRows } from '../../engine/storage.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { Peers } from '../../../cluster/backend.ts';
 import type { History } from './history.ts';
 

@@ -15,6 +15,7 @@ import {
   placesOf,
   priceOf,
   settledParts,
+  FreeSpend,
   type SpendPlace,
   type SpendTotal,
   type SpendChange,
@@ -24,7 +25,6 @@ import { cut, sendTogether } from '../server/connect.ts';
 import { faultOf, firstOf } from '../server/errors.ts';
 import { spentSteps, storedPlace, type SpentWrite } from '../write/turns.ts';
 import { asJson, type Query, type Rows } from '../write/statement.ts';
-import { FreeSpend } from '../../engine/free-spend.ts';
 import type { PostgresBatches } from '../deps.ts';
 
 /** The most requests that one transaction decides. */

@@ -1,9 +1,9 @@
 /** Reads unsettled rows without their texts, as order and totals need them. */
 import type { Failure } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
-import type { FoundMessage, FoundReply } from '../../engine/recovering.ts';
-import { bytesOf } from '../../engine/order/weight.ts';
-import { longestGapsMs, pacedMsMin } from '../../engine/durability.ts';
+import type { FoundMessage, FoundReply } from '../../engine/crash-isolation.ts';
+import { bytesOf } from '../../engine/queue.ts';
+import { longestGapsMs, pacedMsMin } from '../../engine/schedule.ts';
 import { retryAfterMsMax } from '../../ledger.ts';
 import { fromText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
@@ -17,7 +17,7 @@ export const replyColumns =
 
 /**
  * SQL for the latest time of a reply's next try, the same rule as `plannedTry` of
- * `engine/durability.ts`.
+ * `engine/schedule.ts`.
  * @param now SQL for milliseconds since 1970
  */
 export function latestTry(now: string): string {

@@ -10,7 +10,7 @@ import type { Reads } from '../deps.ts';
 import type { Query } from '../write/statement.ts';
 import { Janitor } from './janitor.ts';
 import type { Client } from 'pg';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength } from '../../engine/queue.ts';
 import { lastIdKept } from './marks.ts';
 
 // SQL for rows that belong to messages. It looks them up for one message at a time: for many at

@@ -11,16 +11,17 @@ import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
 import type { TakenOverConversation, TakeoverTimes } from '../../../domain/takeover.ts';
 import { messageFrom } from '../../engine/bodies.ts';
-import { memoryAfter } from '../../engine/next-memory.ts';
+import { memoryAfter } from '../../engine/memories.ts';
 import type { StorageReport, StoredTakeovers, TurnEnd } from '../../engine/storage.ts';
-import { aloneMax } from '../../engine/order/crash-isolation.ts';
+import { aloneMax } from '../../engine/crash-isolation.ts';
 import {
+  ChannelRows,
   ConversationQueue,
-  makeInRow,
+  InRow,
   MessageProgress,
   type WholeInRow,
-} from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+} from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { Peers } from '../../../cluster/backend.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
@@ -89,7 +90,7 @@ export class Takeovers implements StoredTakeovers {
     byHand.#found = (await reads.ask({ text: activeTakeovers, values: [now()] })).map(
       heldConversation,
     );
-    for (const { channel, conversation } of byHand.#found) rows.byHand.take(channel, conversation);
+    for (const { channel, conversation } of byHand.#found) rows.takeOver(channel, conversation);
     return byHand;
   }
 
@@ -135,7 +136,7 @@ export class Takeovers implements StoredTakeovers {
     // Another instance may have changed the conversation since this one read it.
     history.drop(where);
     const values = [where.channel, toText(where.conversation), n];
-    const queue = new ConversationQueue(where.channel, where.conversation);
+    const queue = new ConversationQueue(new ChannelRows(where.channel), where.conversation);
     const found = await reads.ask({ text: waitingMessages, values });
     return found.map((row) => waitingRow(queue, row));
   }
@@ -207,7 +208,7 @@ function waitingRow(queue: ConversationQueue, found: Rows[number]): WholeInRow {
     sensitivity: label === true ? 'private' : 'public',
     body: String(body),
   });
-  const made = makeInRow(message, message, queue, new MessageProgress(0, null), 0);
+  const made = new InRow(message, message, queue, new MessageProgress(0, null), 0);
   const row = Object.assign(made, { message });
   row.attempt = Number(attempts) + 1;
   row.poison = Number(alone) >= aloneMax;

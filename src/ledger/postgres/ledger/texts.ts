@@ -1,7 +1,7 @@
 /** The texts of restored rows. They are read shortly before the ledger hands the rows out. */
 import { messageFrom, replyFrom } from '../../engine/bodies.ts';
-import type { InRow, OutRow, Row } from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { InRow, OutRow, Row } from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { Reads } from '../deps.ts';
 import { fromText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';

@@ -7,7 +7,7 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { TestStores } from '../../../../test/fake/postgres/stores.ts';
 import type { ConversationId, MessageId } from '../../../domain/ids.ts';
 import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
-import { WorkingSet } from '../../engine/order/working-set.ts';
+import { WorkingSet } from '../../engine/working-set.ts';
 import type { TrailingStatements } from '../write/writer.ts';
 import { release } from './queue-statements.ts';
 import { Moves } from './moves.ts';

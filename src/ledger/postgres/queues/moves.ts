@@ -7,9 +7,9 @@
  * that first. Both change the same row, so neither can miss the other.
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import type { ConversationKey } from '../../../domain/story.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
-import type { Where } from '../../engine/memories.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import { fromText, toText } from '../server/text.ts';
 import { lazyMs, type TrailingTransaction } from '../write/batches.ts';
 import type { Query, Rows } from '../write/statement.ts';
@@ -254,7 +254,7 @@ export class Moves implements TrailingTransaction {
 }
 
 /** The conversation with this name in the tables. */
-export function whereOf({ channel, conversation }: QueueName): Where {
+export function whereOf({ channel, conversation }: QueueName): ConversationKey {
   return {
     channel: channel as ChannelKey,
     conversation: fromText(conversation) as ConversationId,

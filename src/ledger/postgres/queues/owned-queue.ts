@@ -1,7 +1,7 @@
 /** A conversation queue that this instance alone works, and what the instance knows of it. */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import type { Where } from '../../engine/memories.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { ConversationKey } from '../../../domain/story.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { Arrival, Enter } from '../../engine/storage.ts';
 
 /** A message that has landed; `n` is its number in the queue. */
@@ -40,7 +40,7 @@ export class OwnedQueue {
   /** How often a release failed because another instance had the row locked. */
   failedReleases = 0;
 
-  constructor({ channel, conversation }: Where, epoch: number, tail: number) {
+  constructor({ channel, conversation }: ConversationKey, epoch: number, tail: number) {
     this.channel = channel;
     this.conversation = conversation;
     this.epoch = epoch;

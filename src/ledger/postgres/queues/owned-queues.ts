@@ -11,12 +11,12 @@
  *
  * The file also has `LostQueues`, which frees the queues of dead instances.
  */
+import type { ConversationKey } from '../../../domain/story.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
-import { keyOf, type Where } from '../../engine/memories.ts';
+import { keyOf } from '../../engine/memories.ts';
 import type { OthersRows } from '../../engine/storage.ts';
-import { isOf } from '../../engine/order/removal.ts';
-import type { ConversationQueue } from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import { isOf, type ConversationQueue } from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { History } from '../ledger/history.ts';
 import type { QueueFacts } from '../write/statement.ts';
 import { OwnedQueue, type ArrivedMessage, type QueueGrowth } from './owned-queue.ts';
@@ -63,7 +63,7 @@ export class OwnedQueues {
     return this.#resting;
   }
 
-  get(where: Where): OwnedQueue | undefined {
+  get(where: ConversationKey): OwnedQueue | undefined {
     return this.#queues.get(keyOf(where));
   }
 
@@ -94,7 +94,7 @@ export class OwnedQueues {
    * @returns `next`: nothing else has come before it; `later`: other rows are read first; `theirs`:
    *   another instance owns the queue, or none does
    */
-  grew(where: Where, to: QueueGrowth): 'next' | 'later' | 'theirs' {
+  grew(where: ConversationKey, to: QueueGrowth): 'next' | 'later' | 'theirs' {
     const queue = this.get(where);
     if (to.owner !== this.#deps.instance || queue === undefined || queue.isLeaving) return 'theirs';
     if (queue.unread !== 'nothing' || to.tail !== queue.tail + 1) {
@@ -115,7 +115,7 @@ export class OwnedQueues {
   }
 
   /** This instance has taken the queue because rows wait in it. @param tail its newest number */
-  take(where: Where, epoch: number, tail: number): void {
+  take(where: ConversationKey, epoch: number, tail: number): void {
     if (this.get(where)?.epoch === epoch) return;
     const queue = this.#begin(where, epoch, 0);
     if (this.#isClosing) this.#resting.set(queue, this.#deps.steady());
@@ -255,7 +255,7 @@ export class OwnedQueues {
     else queue.upTo = Math.max(queue.upTo, arrived.n);
   }
 
-  #ownedBy(where: Where, { epoch, waits }: QueueFacts, tail: number): OwnedQueue {
+  #ownedBy(where: ConversationKey, { epoch, waits }: QueueFacts, tail: number): OwnedQueue {
     const known = this.get(where);
     if (known !== undefined && known.epoch === epoch) return known;
     // The queue was released, and that write was lost: others may have left messages in it.
@@ -266,7 +266,7 @@ export class OwnedQueues {
     return queue;
   }
 
-  #begin(where: Where, epoch: number, tail: number): OwnedQueue {
+  #begin(where: ConversationKey, epoch: number, tail: number): OwnedQueue {
     const known = this.get(where);
     if (known !== undefined) this.remove(known);
     const queue = new OwnedQueue(where, epoch, tail);

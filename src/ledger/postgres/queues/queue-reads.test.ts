@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { hook } from '../../../../test/contract/ledger/kit.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import { steadyNow } from '../../../lib/clock.ts';
-import { WorkingSet } from '../../engine/order/working-set.ts';
+import { WorkingSet } from '../../engine/working-set.ts';
 import type { Reads } from '../deps.ts';
 import { QueueReads } from './queue-reads.ts';
 import { OwnedQueues } from './owned-queues.ts';

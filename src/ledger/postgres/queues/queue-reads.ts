@@ -3,17 +3,16 @@
  * searches over rows and queues that find what this instance does not know.
  */
 import type { Message } from '../../../domain/message.ts';
-import { plannedTry } from '../../engine/durability.ts';
-import type { SoonerReply } from '../../engine/recovering.ts';
+import { plannedTry } from '../../engine/schedule.ts';
 import {
   aloneMax,
-  attemptsMax,
   chooseSuspects,
+  type SoonerReply,
   type CrashIsolation,
   type Suspect,
-} from '../../engine/order/crash-isolation.ts';
-import type { ConversationQueue, MessageProgress } from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+} from '../../engine/crash-isolation.ts';
+import { attemptsMax, type ConversationQueue, type MessageProgress } from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from '../ledger/stored-rows.ts';
 import type { History } from '../ledger/history.ts';
 import type { Reads } from '../deps.ts';

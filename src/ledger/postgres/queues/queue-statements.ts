@@ -7,7 +7,8 @@
  * and the lock stays as it is, and is not returned.
  */
 import { latestTry } from '../ledger/stored-rows.ts';
-import { aloneMax, attemptsMax } from '../../engine/order/crash-isolation.ts';
+import { aloneMax } from '../../engine/crash-isolation.ts';
+import { attemptsMax } from '../../engine/queue.ts';
 
 /** One statement changes at most this many queues. */
 export const queuesMax = 500;

@@ -6,10 +6,9 @@
 import { channelTypeOf, timeText, type ChannelKey } from '../../../domain/ids.ts';
 import { aborted } from '../../../lib/stop.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
-import type { SoonerReply } from '../../engine/recovering.ts';
+import type { SoonerReply, CrashIsolation } from '../../engine/crash-isolation.ts';
 import type { OthersRows } from '../../engine/storage.ts';
-import type { CrashIsolation } from '../../engine/order/crash-isolation.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { Counting } from '../ledger/counting.ts';
 import { soonerWrite } from '../ledger/deferred.ts';
 import type { History } from '../ledger/history.ts';

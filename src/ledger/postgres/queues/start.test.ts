@@ -8,7 +8,7 @@ import { TestStores, type TestStore } from '../../../../test/fake/postgres/store
 import { failure } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { steadyNow } from '../../../lib/clock.ts';
-import { WorkingSet } from '../../engine/order/working-set.ts';
+import { WorkingSet } from '../../engine/working-set.ts';
 import { migrate as migrateFile } from '../../sqlite/files/migrations.ts';
 import { recover as recoverFile } from '../../sqlite/ledger/recovery.ts';
 import { statements } from '../../sqlite/write/statements.ts';

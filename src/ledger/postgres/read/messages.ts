@@ -54,10 +54,10 @@ import {
   approvalsOwedMax,
   approvalsWaitingMax as waitingMax,
   type ApprovalRecord,
-} from '../../engine/approval-record.ts';
+} from '../../engine/approvals.ts';
 import type { Box } from '../../../domain/event.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../../domain/story.ts';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength } from '../../engine/queue.ts';
 import { reasonOf } from '../../read/stored-json.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { AuditRow } from '../../../domain/audit.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { BegunCall } from '../../../domain/tool-use.ts';
 import type { DeferredUntil, FailedDelivery } from '../../engine/storage.ts';
-import type { OutRow } from '../../engine/order/rows.ts';
+import type { OutRow } from '../../engine/queue.ts';
 import { toText } from '../server/text.ts';
 import type { DeferredWrite, SentWrite } from './turns.ts';
 import { useRow } from './row-codec.ts';

@@ -5,7 +5,7 @@ import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fa
 import { beganAt, fillAll, idAt } from '../../../../test/fake/filled-postgres.ts';
 import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ApprovalId } from '../../../domain/ids.ts';
-import type { AskedRecord } from '../../engine/approval-record.ts';
+import type { AskedRecord } from '../../engine/approvals.ts';
 import { connect } from '../server/connect.ts';
 import type { AcceptWrite, Taker } from './accepts.ts';
 import { compose } from './compose.ts';

@@ -1,5 +1,5 @@
 /** Rows for an accepted message and for the end of a turn. */
-import { recordOfAsked, type AskedRecord } from '../../engine/approval-record.ts';
+import { recordOfAsked, type AskedRecord } from '../../engine/approvals.ts';
 import {
   messageBody,
   replyBody,

@@ -3,7 +3,7 @@
  * of a turn is one statement that begins by deleting the row of the inbox. Where that row is gone
  * already, the statement writes nothing.
  */
-import type { AskedRecord } from '../../engine/approval-record.ts';
+import type { AskedRecord } from '../../engine/approvals.ts';
 import type { Effects } from '../../ledger.ts';
 import { asJson, foundIn, lastOf, readDone, type Step } from './statement.ts';
 import { onKnownUse, useColumns, type ToolUseRow } from './tool-calls.ts';

@@ -7,7 +7,21 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Note, NoteScope } from '../../../domain/note.ts';
 import type { Message } from '../../../domain/message.ts';
 import { toolOutcomes, type ToolUse } from '../../../domain/tool-use.ts';
-import type { RunningCall } from '../../engine/begun-calls.ts';
+import type { RunningCall, StoredAttachments } from '../../engine/storage.ts';
+import {
+  attachmentOf,
+  attachmentRows,
+  byMessage,
+  pictureOf,
+  idLagMs,
+} from '../../engine/bodies.ts';
+import {
+  FreeSpend,
+  placesOf,
+  settledParts,
+  type SpendChange,
+  type SpendPlace,
+} from '../../engine/spending.ts';
 import { labelOf, type Labels } from './sensitivity-labels.ts';
 import { toolUseOf, type ToolUseRecord } from '../../read/stories.ts';
 import {
@@ -21,23 +35,8 @@ import type { Approval } from '../../../domain/approval.ts';
 import { timeText, type ApprovalId } from '../../../domain/ids.ts';
 import type { Approvals, Decided, StoredFigures, Reserving, SpendBook } from '../../ledger.ts';
 import type { GroupCommit } from '../write/group-commit.ts';
-import {
-  attachmentOf,
-  attachmentRows,
-  byMessage,
-  pictureOf,
-  idLagMs,
-  type StoredAttachments,
-} from '../../engine/attachments.ts';
 import type { FigureRow } from '../../../telemetry/figures/figures.ts';
 import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
-import { FreeSpend } from '../../engine/free-spend.ts';
-import {
-  placesOf,
-  settledParts,
-  type SpendChange,
-  type SpendPlace,
-} from '../../engine/spending.ts';
 import { spendValues, type SpendWrite } from '../write/turn-writes.ts';
 
 const noteColumns = 'SELECT channel, at, text, private FROM notes';

@@ -1,8 +1,7 @@
 /** Dead letters: their count, and the two requests of a person, replay and discard. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength, LetterCount } from '../../engine/queue.ts';
 import type { DeadLetterMove } from '../../ledger.ts';
-import { LetterCount } from '../../engine/order/letter-count.ts';
 import type { SqliteDeps } from './deps.ts';
 import type { HistoryCache } from './history-cache.ts';
 import { unsettledMessages, unsettledReplies } from './recovery.ts';

@@ -3,10 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../../lib/clock.ts';
 import type { TakenOverConversation } from '../../../domain/takeover.ts';
 import type { LedgerNews } from '../../ledger.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { GroupCommit } from '../write/group-commit.ts';
 import type { OwnerLock, NotedFailure } from '../files/database-files.ts';
-import type { Suspect } from '../../engine/order/crash-isolation.ts';
+import type { Suspect } from '../../engine/crash-isolation.ts';
 import type { SqliteLimits } from './limits.ts';
 import type { Labels } from './sensitivity-labels.ts';
 

@@ -12,7 +12,7 @@ import type { StatementSync, DatabaseSync } from 'node:sqlite';
 import type { ConversationId, ChannelKey } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
 import type { Forgotten } from '../../engine/storage.ts';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength } from '../../engine/queue.ts';
 import { notesCleared } from '../write/turn-writes.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { SqliteDeps } from './deps.ts';

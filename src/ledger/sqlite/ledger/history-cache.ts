@@ -6,16 +6,16 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
+import type { ConversationKey } from '../../../domain/story.ts';
 import {
   activeSession,
   Memories,
   memoryOf,
   type ConversationRecord,
-  type Where,
 } from '../../engine/memories.ts';
-import { unroutableCursor } from '../../engine/order/unroutable.ts';
+import { unroutableCursor } from '../../engine/schedule.ts';
 import type { Awaitable } from '../../engine/storage.ts';
-import { Cursors } from '../../engine/order/cursors.ts';
+import { Cursors } from '../../engine/cursors.ts';
 import type { Memory } from '../../ledger.ts';
 import type { Labels } from './sensitivity-labels.ts';
 
@@ -117,7 +117,7 @@ export class HistoryCache {
   }
 
   /** Drops a conversation from memory, since it has changed on the disk. */
-  drop(where: Where): void {
+  drop(where: ConversationKey): void {
     this.#memories.drop(where);
   }
 

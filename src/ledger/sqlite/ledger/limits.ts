@@ -1,5 +1,5 @@
 /** The limits of the SQLite backend. */
-import type { CrashIsolationLimits } from '../../engine/order/crash-isolation.ts';
+import type { CrashIsolationLimits } from '../../engine/crash-isolation.ts';
 
 /**
  * How long closing waits for a slow disk. A disk that never answers must not keep the process from

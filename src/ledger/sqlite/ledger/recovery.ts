@@ -12,15 +12,14 @@ import {
   type SoonerReply,
   type FoundMessage,
   type FoundReply,
-} from '../../engine/recovering.ts';
-import type { InRow, Row } from '../../engine/order/rows.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+  type Suspect,
+} from '../../engine/crash-isolation.ts';
+import { bytesOf, type InRow, type Row } from '../../engine/queue.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import type { NotedEnd } from '../files/database-files.ts';
-import type { Suspect } from '../../engine/order/crash-isolation.ts';
 import type { Write } from '../write/statements.ts';
 import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
-import { bytesOf } from '../../engine/order/weight.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
 import type { Labels } from './sensitivity-labels.ts';
 

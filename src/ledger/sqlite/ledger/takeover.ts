@@ -4,9 +4,9 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { TakenOverConversation } from '../../../domain/takeover.ts';
-import { memoryAfter } from '../../engine/next-memory.ts';
+import { memoryAfter } from '../../engine/memories.ts';
 import type { StoredTakeovers } from '../../engine/storage.ts';
-import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { WorkingSet } from '../../engine/working-set.ts';
 import { turnEndWrites } from '../write/turn-writes.ts';
 import type { HistoryCache } from './history-cache.ts';
 import type { SqliteDeps } from './deps.ts';
@@ -26,7 +26,7 @@ export function findHeld(
       'SELECT channel, conversation, since, until_at AS untilAt FROM holds WHERE until_at > ?',
     )
     .all(now) as unknown as readonly TakenOverConversation[];
-  for (const { channel, conversation } of found) rows.byHand.take(channel, conversation);
+  for (const { channel, conversation } of found) rows.takeOver(channel, conversation);
   return found;
 }
 

@@ -95,9 +95,9 @@ import {
   approvalsOwedMax,
   approvalsWaitingMax,
   type ApprovalRecord,
-} from '../../engine/approval-record.ts';
+} from '../../engine/approvals.ts';
 import type { Box } from '../../../domain/event.ts';
-import { wholeIdLength } from '../../engine/order/rows.ts';
+import { wholeIdLength } from '../../engine/queue.ts';
 import { reasonOf } from '../../read/stored-json.ts';
 
 /**

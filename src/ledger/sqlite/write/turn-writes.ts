@@ -10,7 +10,7 @@ import type { Effects, Memory, Reserving } from '../../ledger.ts';
 import { replyWrite, summaryValues, traceWrite } from './row-codec.ts';
 import { labelOf } from '../ledger/sensitivity-labels.ts';
 import { statements, type Write, type AskedReservation } from './statements.ts';
-import { recordOfAsked } from '../../engine/approval-record.ts';
+import { recordOfAsked } from '../../engine/approvals.ts';
 import type { NoteMove, NotesOf } from '../../../domain/note.ts';
 import type { BegunCall, ToolUseWithResult } from '../../../domain/tool-use.ts';
 import type { DatabaseSync } from 'node:sqlite';

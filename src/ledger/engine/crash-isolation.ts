@@ -1,5 +1,5 @@
 /**
- * Finds the message that ends the process.
+ * Finds the message that ends the process, and restores the rows that a start finds.
  *
  * A message is suspected when it was the next of its conversation at two unclean ends of the
  * process. Suspects run alone, so that only they can be blamed for the next end. These are the
@@ -28,12 +28,21 @@
  * Deliveries wait as well: if a delivery ended the process, the suspect would be blamed for it. The
  * price: a message that ends the process only after `aloneMs` is not found.
  */
-import type { ChannelKey } from '../../../domain/ids.ts';
-import { later, type SteadyTime } from '../../../lib/clock.ts';
-import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/deadlines.ts';
-import type { InRow } from './rows.ts';
-import type { ReadyQueues } from './ready-queues.ts';
-import type { Totals } from './totals.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
+import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
+import type { LedgerNews } from '../ledger.ts';
+import {
+  attemptsMax,
+  type InRow,
+  type MessageProgress,
+  type OutRow,
+  type OutState,
+  type StoredMessage,
+  type StoredReply,
+} from './queue.ts';
+import { plannedTry } from './schedule.ts';
+import type { WorkingSet } from './working-set.ts';
 
 export type Suspect = {
   readonly row: InRow;
@@ -46,8 +55,6 @@ const pollMs = 20;
 
 /** A message is poison after this many ends of the process while it ran alone. */
 export const aloneMax = 2;
-/** A message is suspected when it was the next of its conversation at this many unclean ends. */
-export const attemptsMax = 2;
 
 /**
  * At most this many suspects run alone after one start, poison messages not counted. The rest run
@@ -72,23 +79,8 @@ export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly S
   return [...poison, ...others.slice(0, most)];
 }
 
-type IsolatedRows = {
-  readonly ready: ReadyQueues;
-  readonly totals: Totals;
-  takeHeld(row: InRow): void;
-  holdAgain(row: InRow): void;
-};
-
-/**
- * Whether this message may have ended the process. Such a message runs alone and is never merged,
- * so that it can be found.
- */
-export function isSuspect({ attempt, poison }: InRow): boolean {
-  return poison || attempt > attemptsMax;
-}
-
 export type CrashIsolationDeps = {
-  readonly rows: IsolatedRows;
+  readonly rows: WorkingSet;
   readonly steady: () => SteadyTime;
   readonly limits: CrashIsolationLimits;
   /**
@@ -330,10 +322,148 @@ export class CrashIsolation {
   #notify(): void {
     const { rows } = this.#deps;
     const first = this.#running === null ? this.#firstWaiting() : undefined;
-    if (first !== undefined && this.#mayRun(first)) rows.ready.ring('in', first.row.queue.channel);
+    if (first !== undefined && this.#mayRun(first)) rows.ring('in', first.row.queue.rows);
     if (!this.holdsOthers()) {
       this.#stallTimer?.cancel();
-      rows.ready.ringAll();
+      rows.ringAll();
     }
   }
+}
+
+export type FoundMessage = {
+  readonly stored: StoredMessage;
+  /** At how many unclean ends it was the next of its conversation. */
+  readonly attempts: number;
+  /** How many times the process ended while it ran alone. */
+  readonly alone: number;
+  /** It was a dead letter, was replayed, and has an unsettled reply. */
+  readonly answered: boolean;
+};
+export type FoundReply = {
+  readonly stored: StoredReply;
+  readonly state: OutState;
+  /** The pause that the receiver asked for at the last attempt, in milliseconds; null: none. */
+  readonly retryAfterMs: number | null;
+};
+
+/** A reply whose next attempt a clock that was ahead planned too late. It is due sooner now. */
+export type SoonerReply = {
+  readonly row: OutRow;
+  readonly dueAt: number;
+  /** How much too late it was planned, in milliseconds. */
+  readonly aheadMs: number;
+};
+
+type LastEnd = {
+  /** The process ended without closing its storage. */
+  readonly unclean: boolean;
+  /** Whether that end counts against the message, if it was the next of its conversation. */
+  readonly mayBlame: (row: InRow) => boolean;
+  /** Whether the message ran alone when the storage failed. */
+  readonly ranAlone: (row: InRow) => boolean;
+};
+
+/** The changes to write before anything is handed out. */
+export type Recovered = {
+  /** Messages that were under way: each gets one attempt more. */
+  readonly blamed: InRow[];
+  /** Messages whose attempts are reset, since the process ended cleanly. */
+  readonly cleared: InRow[];
+  /** Messages with a corrected number of runs alone. */
+  readonly marked: { readonly row: InRow; readonly alone: number }[];
+  /**
+   * Replies that were under way and may have been sent. Each gets one attempt more, which does not
+   * move it along its schedule.
+   */
+  readonly died: OutRow[];
+  readonly sooner: SoonerReply[];
+  readonly suspects: readonly Suspect[];
+};
+
+/**
+ * Restores the rows that a start finds. It decides where they stand in the working set, which
+ * message was under way when the process died, and which reply may have been sent. The storage
+ * supplies the rows, and writes the resulting changes.
+ */
+export class Recovering {
+  readonly #rows: WorkingSet;
+  readonly #end: LastEnd;
+  readonly #now: number;
+  readonly #progressOf = new Map<string, MessageProgress>();
+  readonly #suspected: Suspect[] = [];
+  readonly #changes: Omit<Recovered, 'suspects'> = {
+    blamed: [],
+    cleared: [],
+    marked: [],
+    died: [],
+    sooner: [],
+  };
+
+  /** @param now milliseconds since 1970: a reply due by then may have been sent */
+  constructor(rows: WorkingSet, end: LastEnd, now: number) {
+    this.#rows = rows;
+    this.#end = end;
+    this.#now = now;
+    rows.restoring(true);
+  }
+
+  /** Restores a message. Call in order, for all messages before the first reply. */
+  message({ stored, answered, ...counts }: FoundMessage): void {
+    const row = this.#rows.restoreMessage(stored);
+    const { unclean, mayBlame, ranAlone } = this.#end;
+    // A message of a taken-over conversation was not at work.
+    const head = unclean && !row.queue.isTakenOver && row.queue.inbox.peek() === row;
+    const blamed = head && mayBlame(row);
+    const alone = counts.alone - (ranAlone(row) ? 1 : 0);
+    if (alone < counts.alone) this.#changes.marked.push({ row, alone });
+    const poison = alone >= aloneMax;
+    const cleared = !unclean && !poison;
+    const attempts = cleared ? 0 : counts.attempts + (blamed ? 1 : 0);
+    if (blamed) this.#changes.blamed.push(row);
+    if (cleared && counts.attempts > 0) this.#changes.cleared.push(row);
+    const suspect = poison || (head && attempts >= attemptsMax);
+    row.attempt = attempts + 1;
+    row.poison = poison;
+    if (suspect) {
+      row.queue.inBusy = true;
+      this.#suspected.push({ row, alone });
+    }
+    if (answered) this.#progressOf.set(row.head.id, row.progress);
+  }
+
+  /** Restores a reply. Call in the order in which the replies were made. */
+  reply({ stored, state, retryAfterMs }: FoundReply): void {
+    const { inReplyTo } = stored.head;
+    const { dueAt, aheadMs } = plannedTry(state, retryAfterMs, this.#now);
+    const progress = this.#progressOf.get(inReplyTo) ?? null;
+    const row = this.#rows.restoreReply(stored, progress, { ...state, dueAt });
+    this.#progressOf.set(inReplyTo, row.progress);
+    if (dueAt !== null && aheadMs > 0) this.#changes.sooner.push({ row, dueAt, aheadMs });
+    // By a clock that was ahead it may have been due, and may have been sent.
+    const wasDue = aheadMs > 0 || (dueAt ?? 0) <= this.#now;
+    const isHead = row.parked || row.queue.outbox.peek() === row;
+    if (!this.#end.unclean || !wasDue || !isHead) return;
+    this.#changes.died.push(row);
+    row.attempt++;
+    // The receiver is not to blame for a crash loop, so it moves no reply along its schedule.
+    row.replayedAfter++;
+    row.possibleDuplicate = true;
+  }
+
+  /** Call when all rows are restored. */
+  done(): Recovered {
+    const suspects = chooseSuspects(this.#suspected);
+    this.#rows.restoring(false);
+    return { ...this.#changes, suspects };
+  }
+}
+
+/** Reports that the clock was ahead, if any reply is due sooner. */
+export function reportSooner(
+  sooner: readonly Pick<SoonerReply, 'aheadMs'>[],
+  news?: LedgerNews,
+): void {
+  if (sooner.length === 0) return;
+  const aheadMs = sooner.reduce((most, one) => Math.max(most, one.aheadMs), 0);
+  news?.clockWasAhead?.({ replies: sooner.length, aheadMs });
 }

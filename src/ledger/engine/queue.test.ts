@@ -1,12 +1,11 @@
-import { noStarts } from '../../../domain/conversation.ts';
+import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
-import type { Message } from '../../../domain/message.ts';
-import { steadyNow } from '../../../lib/clock.ts';
-import { mergedMessage, mergeableBehind } from './merging.ts';
-import { OpenClaims } from './open-claims.ts';
-import type { InRow, WholeInRow } from './rows.ts';
+import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import { steadyNow } from '../../lib/clock.ts';
+import { mergedMessage, mergeableBehind, type InRow, type WholeInRow } from './queue.ts';
+import { OpenClaims } from './claims.ts';
 import { WorkingSet } from './working-set.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
@@ -61,7 +60,7 @@ function mergeAll(all: readonly Partial<Message>[]): Message {
   const { rows, said } = pieces(...all);
   const [first] = said as readonly WholeInRow[];
   rows.takeHeld(first!);
-  rows.leaving.merge(first!);
+  rows.merge(first!);
   rows.close();
   return mergedMessage(first!);
 }
@@ -125,7 +124,7 @@ test('what was merged is waiting again once it was given back', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.leaving.merge(one!);
+  rows.merge(one!);
   assert.deepEqual([one!.merged, two!.taken], [[two], true]);
   assert.equal(rows.gauges().inboxClaimed, 2);
   rows.giveBack(one!);
@@ -137,7 +136,7 @@ test('what was merged with a message that the storage had no more is taken next'
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.leaving.merge(one!);
+  rows.merge(one!);
   rows.lost(one!);
   assert.deepEqual([two!.taken, two!.queue.inbox.peek()], [false, two]);
   assert.deepEqual([rows.gauges().inboxClaimed, rows.totals.unsettled], [0, 1]);
@@ -156,7 +155,7 @@ test('a claim is lost with any of its parts', () => {
     empty: true,
   };
   rows.takeHeld(one!);
-  rows.leaving.merge(one!);
+  rows.merge(one!);
   const claim = open.claimIn(one!, memory);
   assert.equal(claim.message.text, 'one\ntwo');
   assert.deepEqual(
@@ -171,7 +170,7 @@ test('one that waits for more after all rings, since another may be taken', asyn
   const { rows, said } = burst('one');
   await new Promise(setImmediate);
   let rings = 0;
-  rows.ready.onReady(() => rings++);
+  rows.onReady(() => rings++);
   rows.takeHeld(said[0]!);
   assert.equal(rows.waitToMerge(said[0]!), true);
   await new Promise(setImmediate);

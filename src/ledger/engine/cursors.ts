@@ -7,9 +7,9 @@
  * A move goes pending → landed or refused. Moves of one cursor land in the order in which they were
  * asked for. A storage that has no room for one move also refuses the moves behind it.
  */
-import type { Acceptance } from '../../../channels/channel.ts';
-import type { ChannelKey } from '../../../domain/ids.ts';
-import type { CursorMove } from '../../ledger.ts';
+import type { Acceptance } from '../../channels/channel.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { CursorMove } from '../ledger.ts';
 
 type Value = string | null;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChannelKey } from '../../../domain/ids.ts';
-import type { CursorMove } from '../../ledger.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { CursorMove } from '../ledger.ts';
 import { Cursors } from './cursors.ts';
 
 const channel = 'webhook' as ChannelKey;

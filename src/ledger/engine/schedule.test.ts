@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { steadyNow } from '../../../lib/clock.ts';
-import type { ChannelKey } from '../../../domain/ids.ts';
-import type { OutClaim } from '../../ledger.ts';
-import { Unroutable } from './unroutable.ts';
+import { steadyNow } from '../../lib/clock.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { OutClaim } from '../ledger.ts';
+import { Unroutable } from './schedule.ts';
 
 const gone = 'webhook' as ChannelKey;
 const weekMs = 7 * 86_400_000;
@@ -16,11 +16,9 @@ test('a reply whose burial came to nothing is told as no dead letter', async () 
     const unroutable = new Unroutable({
       now: () => weekMs,
       steady: steadyNow,
-      rows: {
-        backlog: () => [
-          { channel: gone, inbox: 0, outbox: waiting.length, oldestAt: 0, oldestReplyAt: 0 },
-        ],
-      },
+      backlog: () => [
+        { channel: gone, inbox: 0, outbox: waiting.length, oldestAt: 0, oldestReplyAt: 0 },
+      ],
       news: { buried: ({ id }) => told.push(id) },
       read: () => 0,
       keep: () => {},

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ModelName } from '../../domain/ids.ts';
 import type { Charged, Used } from '../../domain/spend.ts';
-import { FreeSpend } from './free-spend.ts';
-import type { SpendChange } from './spending.ts';
+import { FreeSpend, type SpendChange } from './spending.ts';
 
 const charged: Charged = {
   day: '2027-03-04',
