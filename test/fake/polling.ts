@@ -10,7 +10,7 @@ import type { RecentQuestions } from '../../src/channels/messenger/recent-questi
 import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
 import { BestEffortCalls } from '../../src/channels/telegram/best-effort-calls.ts';
 import { createRateLimiter } from '../../src/channels/telegram/rate-limits.ts';
-import { Poller, pollTimes, type PollTimes } from '../../src/channels/telegram/poller.ts';
+import { Poller, pollTimes, type PollTimes } from '../../src/channels/telegram/polling.ts';
 import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';

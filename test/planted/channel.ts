@@ -135,7 +135,7 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'An update that the ledger refused is confirmed to Telegram, and lost.',
-    file: 'src/channels/telegram/poller.ts',
+    file: 'src/channels/telegram/polling.ts',
     find: 'return pause(handled.retryAfterMs, this.#signal);',
     replace: 'return this.#hold(part, messages.map(() => null));',
   },
@@ -159,7 +159,7 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'A press that the gate turned away takes the buttons away on Telegram.',
-    file: 'src/channels/telegram/poller.ts',
+    file: 'src/channels/telegram/polling.ts',
     find: 'if (receipt !== null && press !== undefined) {',
     replace: 'if (press !== undefined) {',
   },

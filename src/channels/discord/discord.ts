@@ -33,7 +33,7 @@ import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
 import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
 import { noPreview, Cleanup } from '../messenger/growing-message.ts';
-import { BackoffWindows } from '../messenger/low-priority-queue.ts';
+import { BackoffWindows } from '../messenger/rate-limits.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';

@@ -12,7 +12,7 @@ import {
   msUntilOne,
   LowPriorityQueue,
   type RateLimit,
-} from '../messenger/low-priority-queue.ts';
+} from '../messenger/rate-limits.ts';
 
 const botLimit: RateLimit = { everyMs: 30, burst: 8 };
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { FirstSeen } from '../messenger/recent-questions.ts';
-import { BackoffWindows } from '../messenger/low-priority-queue.ts';
+import { BackoffWindows } from '../messenger/rate-limits.ts';
 import { limited } from './answers.ts';
 import type { Api, ApiResult } from './api.ts';
 import { showEyes } from './reaction.ts';

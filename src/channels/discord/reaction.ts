@@ -6,7 +6,7 @@
  */
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { FirstSeen } from '../messenger/recent-questions.ts';
-import type { BackoffWindows } from '../messenger/low-priority-queue.ts';
+import type { BackoffWindows } from '../messenger/rate-limits.ts';
 import type { Api } from './api.ts';
 import type { Target } from './wire.ts';
 

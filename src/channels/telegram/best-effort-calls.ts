@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { pauseUntil, type Deadlines } from '../../lib/deadlines.ts';
-import { BackoffWindows } from '../messenger/low-priority-queue.ts';
+import { BackoffWindows } from '../messenger/rate-limits.ts';
 import type { BotApi, CallResult, Payload } from './bot-api.ts';
 import type { RateLimiter } from './rate-limits.ts';
 

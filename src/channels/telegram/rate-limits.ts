@@ -15,7 +15,7 @@ import {
   Window,
   LowPriorityQueue,
   type RateLimit,
-} from '../messenger/low-priority-queue.ts';
+} from '../messenger/rate-limits.ts';
 
 export type RateLimits = {
   /** Spreads messages evenly. */

@@ -44,7 +44,7 @@ import { telegram } from './kind.ts';
 import { loadLexer, type Lexer } from './markdown.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limits.ts';
 import { directChatOf, questionEdited } from './place.ts';
-import { Poller, pollTimes, type PollTimes } from './poller.ts';
+import { Poller, pollTimes, type PollTimes } from './polling.ts';
 import { beginPreview } from './previews.ts';
 import { remove } from './place-reply.ts';
 import { showEyes } from './reaction.ts';

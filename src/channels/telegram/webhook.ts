@@ -2,7 +2,7 @@
 import type { WebhookProbe } from '../channel.ts';
 import type { BotApi } from './bot-api.ts';
 import { object } from './fields.ts';
-import { pollTimes } from './poller.ts';
+import { pollTimes } from './polling.ts';
 
 const unknown: WebhookProbe = { kind: 'unknown' };
 
