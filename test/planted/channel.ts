@@ -141,7 +141,7 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'An update is confirmed to Telegram before it is safe.',
-    file: 'src/channels/telegram/held-updates.ts',
+    file: 'src/channels/telegram/polling.ts',
     find: 'if (!held.safe && !isOver(held, this.#held.length - gone)) break;',
     replace: '',
   },
@@ -177,7 +177,7 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'A long text is cut inside a character.',
-    file: 'src/channels/messenger/splitting.ts',
+    file: 'src/channels/messenger/code-files.ts',
     find: 'return isInsidePair(text, low) ? low - 1 : low;',
     replace: 'return low;',
   },
@@ -242,7 +242,7 @@ export const discord: readonly Fault[] = [
   },
   {
     name: 'Somebody who speaks as a channel in a group of Telegram is answered.',
-    file: 'src/channels/telegram/people.ts',
+    file: 'src/channels/telegram/wire.ts',
     find: "if (as['id'] !== chat) return null;",
     replace: '',
   },

@@ -11,16 +11,217 @@
 import { dayMs } from '../../lib/durations.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
-import { retryAfterMs } from '../../lib/backoff.ts';
+import { retryAfterMs, pause } from '../../lib/backoff.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
-import { limited, refusal, responseOf, type Answer, type ApiResult } from './answers.ts';
-import { BotRateLimiter } from './rate-limits.ts';
-import { Fault, Limited, Redirect } from './thrown.ts';
+import type { HttpFault, HttpResult } from '../../lib/http-client/exchange.ts';
+import {
+  fullAfterOne,
+  msUntilOne,
+  LowPriorityQueue,
+  type RateLimit,
+} from '../messenger/rate-limits.ts';
 
-export type { ApiResult } from './answers.ts';
+/**
+ * When the bot may send its next request. Discord takes 50 a second of a bot, in windows that begin
+ * with the first request to arrive. svc sends evenly and below that limit, so no window has too
+ * many, even if some requests arrive late. Page:
+ * https://discord.com/developers/docs/topics/rate-limits#global-rate-limit.
+ */
+const botLimit: RateLimit = { everyMs: 30, burst: 8 };
+/**
+ * The places that stay free for replies: beside a first preview, and beside other best-effort
+ * calls.
+ */
+const reserved = { first: 1, other: 4 } as const;
+/** Answers to interactions do not count. */
+const uncountedPath = /\/v10\/(?:interactions|webhooks)\//;
+
+export class BotRateLimiter {
+  readonly #steady: () => SteadyTime;
+  /** When the bot's limit is full again. */
+  #full: SteadyTime;
+
+  readonly #bestEffortQueue: LowPriorityQueue;
+
+  constructor(steady: () => SteadyTime, deadlines: Deadlines) {
+    this.#steady = steady;
+    this.#full = steady();
+    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) => {
+      const spare = isFirst ? reserved.first : reserved.other;
+      return msUntilOne(this.#full, botLimit, steady(), spare);
+    });
+  }
+
+  /**
+   * Waits for a place; places go out in the order of asking.
+   * @param waitMsMax the longest wait, in milliseconds
+   * @returns null: the request may go, unless the signal has aborted; else the milliseconds until
+   *   the next try
+   */
+  async admit(url: string, waitMsMax: number, signal?: AbortSignal | null): Promise<number | null> {
+    if (uncountedPath.test(url)) return null;
+    const now = this.#steady();
+    const ms = msUntilOne(this.#full, botLimit, now);
+    if (ms > waitMsMax) return ms;
+    this.#full = fullAfterOne(this.#full, botLimit, now);
+    if (ms > 0) await pause(ms, signal ?? new AbortController().signal);
+    return null;
+  }
+
+  /**
+   * Takes a place for a best-effort call, and leaves some free.
+   * @param isFirst whether it is for the first preview of a reply, which goes before the others
+   * @returns false: the signal aborted first
+   */
+  spare(signal: AbortSignal, isFirst = false): Promise<boolean> {
+    const take = (): boolean => {
+      this.#full = fullAfterOne(this.#full, botLimit, this.#steady());
+      return true;
+    };
+    return this.#bestEffortQueue.next(take, signal, isFirst);
+  }
+}
+
+// The answers of Discord's REST interface, in the form that svc reads.
+
+/**
+ * The result of a call. `code` is Discord's own number of the fault, if it gave one, and `names`
+ * are its names of faults in fields. `message` is Discord's text, for upstream-words.ts: it goes
+ * into no log. `unasked`: svc sent nothing, since it knows that a limit is reached.
+ */
+export type ApiResult =
+  | { readonly kind: 'ok'; readonly body: unknown }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly code: number | null;
+      readonly names: readonly string[];
+      readonly message: string;
+      readonly retryAfterMs: number | null;
+      readonly unasked: boolean;
+    }
+  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+
+type Answer = Extract<HttpResult, { kind: 'answer' }>;
+
+/** How much of an error's body is read, in characters. */
+const namedMax = 4_000;
+
+/** The fields of an error's body. */
+type WireError = {
+  readonly code: number;
+  readonly message: string;
+  readonly names: string[];
+};
+
+const noError: WireError = { code: 0, message: '', names: [] };
+
+/** @param said an object of `errorOf`; without a JSON body the library passes another object */
+export function refusal(status: number, errorBody: object | null = null): ApiResult {
+  const { code, names, message } =
+    errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : noError;
+  const details = { code: code === 0 ? null : code, names, message };
+  return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
+}
+
+export function limited(ms: number, unasked: boolean): ApiResult {
+  const retryAfterMs = Math.max(0, Math.ceil(ms));
+  return {
+    kind: 'refused',
+    status: 429,
+    code: null,
+    names: [],
+    message: '',
+    retryAfterMs,
+    unasked,
+  };
+}
+
+/**
+ * The part of an answer that the library reads. A body that is no JSON object or list counts as
+ * empty.
+ */
+function responseOf({ status, headers, body }: Answer) {
+  const header = (name: string): string | null => {
+    const value = headers[name.toLowerCase()];
+    return (Array.isArray(value) ? value[0] : value) ?? null;
+  };
+  return {
+    status,
+    statusText: '',
+    ok: status >= 200 && status < 300,
+    bodyUsed: false,
+    body: null,
+    headers: { get: header, has: (name: string) => header(name) !== null },
+    json: () => Promise.resolve(status < 400 ? parsedBody(body) : errorOf(body)),
+    text: () => Promise.resolve(body),
+    arrayBuffer: () => Promise.resolve(new ArrayBuffer(0)),
+  };
+}
+
+/** The library fails on other shapes of an error. */
+function errorOf(body: string): WireError {
+  const { code, message } = parsedBody(body) as { code?: unknown; message?: unknown };
+  // A fault in a field has a name in capitals: { "errors": { field: { "_errors": … } } }.
+  const names = Array.from(
+    body.slice(0, namedMax).matchAll(/"code": ?"([A-Z_]+)"/g),
+    ([, name]) => {
+      return name!;
+    },
+  );
+  return {
+    code: typeof code === 'number' ? code : 0,
+    message: typeof message === 'string' ? message.slice(0, namedMax) : '',
+    names,
+  };
+}
+
+function parsedBody(body: string): object {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+// Errors that svc throws through the library and catches around the call. The library's own errors
+// hold requests.
+
+/** Keeps the library from waiting after a 429 and from retrying. `unasked`: nothing was sent. */
+class Limited extends Error {
+  readonly retryAfterMs: number;
+  readonly unasked: boolean;
+
+  constructor(ms: number, unasked: boolean) {
+    super('429');
+    this.retryAfterMs = ms;
+    this.unasked = unasked;
+  }
+}
+
+class Fault extends Error {
+  readonly fault: HttpFault;
+  readonly sent: boolean;
+
+  constructor(fault: HttpFault, sent: boolean) {
+    super(fault);
+    this.fault = fault;
+    this.sent = sent;
+  }
+}
+
+class Redirect extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super('a redirect is not followed');
+    this.status = status;
+  }
+}
 
 /**
  * `spare`: a best-effort call. It takes a place that no reply needs, waits moments for its turn,
@@ -70,10 +271,10 @@ export type ApiDeps = Clock & {
 
 const callMs = 15_000;
 /** A call waits for a limit that ends within this time. */
-const waitMsMax = 1_500;
+const apiWaitMsMax = 1_500;
 /** Set during a best-effort call: the library passes no mark of ours on to `rejectOnRateLimit`. */
 const bestEffortScope = new AsyncLocalStorage<true>();
-const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : waitMsMax);
+const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : apiWaitMsMax);
 const limitedMsMax = dayMs;
 const uncountedMax = 1_000_000;
 /** If the time of day is set back by less than this, nothing happens. */
@@ -199,11 +400,11 @@ class LimitedApi implements Api {
     if (spare === undefined) return this.#call(call, signal);
     if (spare === 'in_turn') {
       const giveUp = new AbortController();
-      const deadline = this.#deps.deadlines.after(waitMsMax, () => giveUp.abort());
+      const deadline = this.#deps.deadlines.after(apiWaitMsMax, () => giveUp.abort());
       const stop = AbortSignal.any([giveUp.signal, ...(signal === undefined ? [] : [signal])]);
       const hasTurn = await this.spare(stop);
       deadline.cancel();
-      if (!hasTurn) return limited(waitMsMax, true);
+      if (!hasTurn) return limited(apiWaitMsMax, true);
     }
     return bestEffortScope.run(true, () => this.#call(call, signal));
   }
@@ -212,7 +413,8 @@ class LimitedApi implements Api {
     this.#noteClock();
     // During a limit on all requests the library would hold a timer until its end.
     const limitedMs = this.#rest.globalReset - Date.now();
-    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs, true);
+    if (this.#rest.globalRemaining <= 0 && limitedMs > apiWaitMsMax)
+      return limited(limitedMs, true);
     // The library forgets the token at the first 401.
     this.#rest.setToken(this.#deps.token);
     try {
@@ -274,7 +476,7 @@ class LimitedApi implements Api {
   /** @throws Limited if no place is free among the bot's requests */
   async #admitted(url: string, { signal }: Init): Promise<void> {
     const isBestEffort = bestEffortScope.getStore() === true;
-    const ms = isBestEffort ? null : await this.#rateLimiter.admit(url, waitMsMax, signal);
+    const ms = isBestEffort ? null : await this.#rateLimiter.admit(url, apiWaitMsMax, signal);
     if (ms !== null) throw new Limited(ms, true);
     if (signal?.aborted) throw new Fault('cancelled', false);
   }

@@ -19,11 +19,10 @@ import { catchUp, type Refusal } from './catch-up.ts';
 import type { Dispatch } from './connection.ts';
 import type { Deferrals } from './deferrals.ts';
 import type { KnownChannels } from './known-channels.ts';
-import { parseEdit } from './edits.ts';
+import { parseEdit, parseMessage, selfOf, type WireMessage } from './wire.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
 import { acknowledge, parsePress, type PressMessage } from './interactions.ts';
 import { parseCommand, type CommandMessage } from './slash-commands.ts';
-import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeDeps = {
   readonly key: ChannelKey;

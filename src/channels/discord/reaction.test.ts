@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { FirstSeen } from '../messenger/recent-questions.ts';
 import { BackoffWindows } from '../messenger/rate-limits.ts';
-import { limited } from './answers.ts';
-import type { Api, ApiResult } from './api.ts';
+import { limited, type Api, type ApiResult } from './api.ts';
 import { showEyes } from './reaction.ts';
 
 function start() {

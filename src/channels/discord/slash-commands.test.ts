@@ -1,8 +1,7 @@
 /** Which slash commands svc registers and removes, and what happens after a failure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limited, refusal } from './answers.ts';
-import type { Api, ApiResult } from './api.ts';
+import { limited, refusal, type Api, type ApiResult } from './api.ts';
 import { publishCommands } from './slash-commands.ts';
 
 const words = { new: 'Begin anew', help: 'See what there is' };

@@ -11,8 +11,7 @@ import type { MenuOutcome } from '../messenger/command-menu.ts';
 import type { Api, ApiResult } from './api.ts';
 import { betweenPeople } from './interactions.ts';
 import { fieldsOf, idOf, listOf, textOf } from './fields.ts';
-import { withNames } from './mentions.ts';
-import { senderOf, targetOf, tokenShape, type WireMessage } from './wire.ts';
+import { withNames, senderOf, targetOf, tokenShape, type WireMessage } from './wire.ts';
 
 /** Where svc tells the platform that an answer will follow. */
 export type Deferral = { readonly id: string; readonly token: string };

@@ -8,7 +8,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { beginningOf } from '../messenger/code-files.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import type { Entity, Formatted } from './markdown.ts';
-import type { Target } from './place.ts';
+import type { Target } from './wire.ts';
 
 /** A message of Telegram, by its number in its chat. */
 type PlatformMessage = { readonly chat: number; readonly number: number };

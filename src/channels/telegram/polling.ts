@@ -17,15 +17,19 @@ import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
-import { Albums, mergingPauseMs, mayBePart, safeOf } from './albums.ts';
-import { refusesToken, type BotApi, type CallResult } from './bot-api.ts';
+import { refusesToken, type BotApi, type CallResult, type Refused } from './bot-api.ts';
 import type { BestEffortCalls } from './best-effort-calls.ts';
-import { withoutIgnoredEdits, updateTypesOf } from './edits.ts';
-import { HeldUpdates } from './held-updates.ts';
-import type { Bot } from './people.ts';
-import { acknowledge } from './presses.ts';
-import { conflictReason, reasonOf, refusedToken } from './reasons.ts';
-import { inboundOf, parseBot, parseUpdates, type Update } from './wire.ts';
+import {
+  inboundOf,
+  parseBot,
+  parseUpdates,
+  markupOf,
+  albumMs,
+  type Bot,
+  type Update,
+  type Press,
+} from './wire.ts';
+import type { Setting } from '../../domain/message.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;
@@ -306,3 +310,251 @@ export class Poller {
 }
 
 const nothing = { kind: 'accepted', receipts: [] } as const;
+
+/** Why the channel is not up, in our own words: logs must not hold text of the other side. */
+function refusedToken(tokenName: string): string {
+  return (
+    `Telegram refused the token in ${tokenName}: ask @BotFather for the bot's token, ` +
+    `set ${tokenName} to it, and restart`
+  );
+}
+
+/** @param refused a 409: another program polls, or has set a webhook */
+function conflictReason({ description }: Pick<Refused, 'description'>, tokenName: string): string {
+  if (/webhook/i.test(description)) {
+    return (
+      `another program set a webhook for the bot of ${tokenName}, and svc takes it away: end ` +
+      'that program, or use another bot here; svc doctor tells where the webhook leads'
+    );
+  }
+  return `another program polls with the token in ${tokenName}: stop it, or use another bot here`;
+}
+
+function reasonOf(result: CallResult): string {
+  if (result.kind === 'done') return 'Telegram gave an answer that could not be understood';
+  if (result.kind === 'refused') return `Telegram answered ${result.status}; it is asked again`;
+  const check = ': check the way from this machine to the network';
+  const faults = {
+    connect_failed: `Telegram could not be reached${check}`,
+    connect_timeout: `Telegram could not be reached in time${check}`,
+    connection_lost: `the connection to Telegram broke${check}`,
+    timeout: `Telegram did not answer in time${check}`,
+    answer_too_large: 'Telegram sent more than is read at once',
+    cancelled: 'the call to Telegram was given up',
+  } as const;
+  return `${faults[result.fault]}; it is asked again`;
+}
+
+/**
+ * Answers a press that the ledger took. Telegram's wait ends, and in a direct chat the buttons of
+ * the question go. In a group they stay, since the person who pressed may have no right to decide.
+ * A press that the gate turned away gets no answer. A failure here changes nothing else.
+ */
+const pressesCallMs = 5_000;
+
+type PressDeps = { readonly api: BotApi; readonly bestEffort: BestEffortCalls };
+
+function acknowledge(
+  { api, bestEffort }: PressDeps,
+  { query, chat, message, setting, otherRows }: Press,
+  signal: AbortSignal,
+): void {
+  void api.call('answerCallbackQuery', { callback_query_id: query }, pressesCallMs, signal);
+  if (setting !== 'direct') return;
+  const shown = { chat_id: chat, message_id: message, ...markupOf(otherRows) };
+  bestEffort.offer('editMessageReplyMarkup', shown, signal);
+}
+
+/**
+ * Updates that svc has taken and Telegram must not forget yet. Telegram forgets all updates below
+ * the offset of the next poll. So the offset stays at the oldest update that is not safe.
+ *
+ * An answer holds at most a hundred updates, from the offset on, so one slow answer could block new
+ * messages. Therefore svc confirms an update that is not safe after 20 s, or when it is the oldest
+ * of more than 80. `confirmedEarlyCount` counts these updates.
+ */
+export const heldMax = 80;
+export const heldMaxMs = 20_000;
+
+export class HeldUpdates {
+  /** In the order of their ids. */
+  readonly #held: Held[] = [];
+  readonly #steady: () => SteadyTime;
+  #offset: number | null = null;
+  #unsafe = 0;
+  #confirmedEarlyCount = 0;
+  #allSafe: (() => void) | null = null;
+
+  constructor(steady: () => SteadyTime) {
+    this.#steady = steady;
+  }
+
+  /** How many updates were confirmed before they were safe, since the start. */
+  get confirmedEarlyCount(): number {
+    return this.#confirmedEarlyCount;
+  }
+
+  /** Telegram may forget every update before this one; null: there is no known offset. */
+  get offset(): number | null {
+    return this.#held[0]?.id ?? this.#offset;
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.length === 0;
+  }
+
+  /** Whether the update came before and is still held. */
+  has(id: number): boolean {
+    const last = this.#held.at(-1);
+    return last !== undefined && id <= last.id;
+  }
+
+  /** @param safe resolves when Telegram may forget it; null: at once */
+  add(id: number, safe: Promise<void> | null): void {
+    const held: Held = { id, since: this.#steady(), safe: safe === null };
+    this.#held.push(held);
+    if (safe === null) return;
+    this.#unsafe++;
+    void safe.then(() => this.#markSafe(held));
+  }
+
+  /** Confirms the updates that are safe. */
+  confirmSafe(): void {
+    this.#release(() => false);
+  }
+
+  /** Confirms safe updates, and those beyond the limits of time and number. */
+  confirmWithinLimits(): void {
+    const now = this.#steady();
+    this.#release(({ since }, remaining) => remaining > heldMax || now - since >= heldMaxMs);
+  }
+
+  #release(isOver: (held: Held, remaining: number) => boolean): void {
+    let gone = 0;
+    for (const held of this.#held) {
+      if (!held.safe && !isOver(held, this.#held.length - gone)) break;
+      if (!held.safe) this.#confirmedEarlyCount++;
+      this.#offset = held.id + 1;
+      gone++;
+    }
+    for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#abandon(held);
+  }
+
+  /** Telegram has no more updates. So svc drops the offset, since Telegram may begin new ids. */
+  confirmed(): void {
+    if (this.isEmpty) this.#offset = null;
+  }
+
+  /** Resolves when every held update is safe. */
+  async allSafe(): Promise<void> {
+    if (this.#unsafe === 0) return;
+    await new Promise<void>((resolve) => (this.#allSafe = resolve));
+  }
+
+  #markSafe(held: Held): void {
+    if (held.safe) return;
+    held.safe = true;
+    this.#countAsSafe();
+  }
+
+  /** The update no longer counts as unsafe; its later outcome is ignored. */
+  #abandon(held: Held): void {
+    held.safe = true;
+    this.#countAsSafe();
+  }
+
+  #countAsSafe(): void {
+    this.#unsafe--;
+    if (this.#unsafe > 0) return;
+    this.#allSafe?.();
+    this.#allSafe = null;
+  }
+}
+
+type Held = { readonly id: number; readonly since: SteadyTime; safe: boolean };
+
+// Albums in groups. Only the part with the caption names the bot. The other parts name nobody, and
+// may arrive with a later answer.
+
+/**
+ * How soon svc asks for the rest of an album or of merged messages. Telegram answers an offset that
+ * is repeated within half a second with a single update.
+ */
+const mergingPauseMs = 600;
+
+/** @param gatherMs the channel's setting; 0: only albums are merged */
+function mayBePart({ message, press }: Update, gatherMs: number): boolean {
+  if (message === null || press !== undefined) return false;
+  return gatherMs > 0 || message.gather !== undefined;
+}
+
+/**
+ * When Telegram may forget a part that was taken in a group: not before its album is complete. A
+ * process that starts in the middle learns from that part alone for whom the others are.
+ */
+export function safeOf({ message }: Update, safe: Promise<void>): Promise<void> {
+  if (albumOf(message) === null) return safe;
+  const whole = new Promise<void>((resolve) => void setTimeout(resolve, albumMs).unref());
+  return whole.then(() => safe);
+}
+
+/** How many albums for this bot are remembered. */
+const albumsMax = 100;
+
+export class Albums {
+  readonly #settings = new Map<string, Setting>();
+
+  /** Gives every part of an album the setting of the part with the caption. */
+  settle(updates: readonly Update[]): readonly Update[] {
+    for (const update of updates) this.#note(update);
+    return this.#settings.size === 0
+      ? updates
+      : updates.map((update) => this.#withCaptionSetting(update));
+  }
+
+  #note({ message }: Update): void {
+    const key = albumOf(message);
+    if (key === null || message === null || message.setting === 'overheard') return;
+    this.#settings.set(key, message.setting);
+    const [oldest] = this.#settings.keys();
+    if (this.#settings.size > albumsMax) this.#settings.delete(oldest!);
+  }
+
+  #withCaptionSetting(update: Update): Update {
+    const { message } = update;
+    const key = albumOf(message);
+    const setting = key === null ? undefined : this.#settings.get(key);
+    if (message === null || setting === undefined) return update;
+    return { ...update, message: { ...message, setting } };
+  }
+}
+
+/** An album in a private chat needs no key: every message there is for the bot. */
+function albumOf(message: Update['message']): string | null {
+  if (message?.gather?.kind !== 'album' || message.setting === 'direct') return null;
+  return `${message.conversation} ${message.sender.id} ${message.gather.key}`;
+}
+
+/** Which updates svc asks Telegram for, and which edits go to the ledger. */
+const updateTypes = ['message', 'callback_query'] as const;
+const withEdits = [...updateTypes, 'edited_message'] as const;
+
+/** The types of updates to ask for. Telegram keeps the types of the last request. */
+function updateTypesOf(questions: RecentQuestions | null) {
+  return questions === null ? updateTypes : withEdits;
+}
+
+/** Drops the message of each edit that svc must not ask again. */
+function withoutIgnoredEdits(
+  updates: readonly Update[],
+  questions: RecentQuestions | null,
+): readonly Update[] {
+  if (questions === null) return updates;
+  return updates.map((update) => {
+    const { message, edits, press } = update;
+    if (message === null || press !== undefined) return update;
+    return questions.admits(message.dedupeKey, message, edits)
+      ? update
+      : { ...update, message: null };
+  });
+}

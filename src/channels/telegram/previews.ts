@@ -17,12 +17,12 @@ import {
   type Shown,
   type Cleanup,
 } from '../messenger/growing-message.ts';
-import { splitText } from '../messenger/splitting.ts';
+import { splitText } from '../messenger/code-files.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { draftIdOf, type Drafts } from './drafts.ts';
 import type { Formatted, Lexer } from './markdown.ts';
 import type { RateLimiter } from './rate-limits.ts';
-import { parseTarget, type Target } from './place.ts';
+import { parseTarget, type Target } from './wire.ts';
 import {
   contentOf,
   editText,

@@ -6,7 +6,7 @@
 import type { Address } from '../../domain/message.ts';
 import type { FirstSeen } from '../messenger/recent-questions.ts';
 import type { BestEffortCalls } from './best-effort-calls.ts';
-import { parseTarget } from './place.ts';
+import { parseTarget } from './wire.ts';
 
 /** @param known the messages that have the reaction */
 export function showEyes(

@@ -15,10 +15,9 @@ import { spread } from '../../lib/backoff.ts';
 import { rowsOf } from '../messenger/choices.ts';
 import { platformWords } from '../../domain/upstream-words.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
-import { markupOf, type Rows } from './keyboard.ts';
+import { markupOf, parseTarget, type Rows, type Target } from './wire.ts';
 import { format, type Entity, type Formatted, type Lexer } from './markdown.ts';
 import type { Admission, RateLimiter } from './rate-limits.ts';
-import { parseTarget, type Target } from './place.ts';
 import {
   contentOf,
   deleteMessage,

@@ -43,7 +43,7 @@ import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer, type Lexer } from './markdown.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limits.ts';
-import { directChatOf, questionEdited } from './place.ts';
+import { directChatOf, questionEdited, parseBot } from './wire.ts';
 import { Poller, pollTimes, type PollTimes } from './polling.ts';
 import { beginPreview } from './previews.ts';
 import { remove } from './place-reply.ts';
@@ -51,7 +51,6 @@ import { showEyes } from './reaction.ts';
 import { fitted, send, textMax, withoutUnsure } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { inspectWebhook } from './webhook.ts';
-import { parseBot } from './wire.ts';
 
 export type TelegramDeps = Clock & {
   readonly config: MessengerConfig;

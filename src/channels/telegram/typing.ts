@@ -6,7 +6,7 @@
 import type { Address } from '../../domain/message.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import type { BestEffortCalls } from './best-effort-calls.ts';
-import { parseTarget, type Target } from './place.ts';
+import { parseTarget, type Target } from './wire.ts';
 
 const firstMs = 250;
 const everyMs = 4_000;
