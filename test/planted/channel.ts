@@ -177,7 +177,7 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'A long text is cut inside a character.',
-    file: 'src/channels/messenger/code-files.ts',
+    file: 'src/channels/messenger/splitting.ts',
     find: 'return isInsidePair(text, low) ? low - 1 : low;',
     replace: 'return low;',
   },

@@ -8,7 +8,7 @@
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { Reply } from '../../domain/reply.ts';
 import { multipart } from '../../lib/pinned-client.ts';
-import { codeAsMarkdown } from '../messenger/code-files.ts';
+import { codeAsMarkdown } from '../messenger/splitting.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
 import type { Api, ApiResult } from './api.ts';
 import { fieldsOf, idOf, listOf } from './fields.ts';

@@ -15,7 +15,7 @@ import {
   type Shown,
   type Cleanup,
 } from '../messenger/growing-message.ts';
-import { splitText } from '../messenger/code-files.ts';
+import { splitText } from '../messenger/splitting.ts';
 import type { Api, ApiResult } from './api.ts';
 import {
   idIn,

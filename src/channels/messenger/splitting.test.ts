@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, assert as hold, constantFrom, integer, property, tuple } from 'fast-check';
-import { splitText, type Part } from './code-files.ts';
+import { splitText, type Part } from './splitting.ts';
 import { anyText } from '../../../test/support/any-text.ts';
 import { runs } from '../../../test/support/runs.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Api } from 'grammy';
 import type { Reply } from '../../domain/reply.ts';
-import { beginningOf } from '../messenger/code-files.ts';
+import { beginningOf } from '../messenger/splitting.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import type { Entity, Formatted } from './markdown.ts';
 import type { Target } from './wire.ts';

@@ -17,7 +17,7 @@ import {
   type Shown,
   type Cleanup,
 } from '../messenger/growing-message.ts';
-import { splitText } from '../messenger/code-files.ts';
+import { splitText } from '../messenger/splitting.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { draftIdOf, type Drafts } from './drafts.ts';
 import type { Formatted, Lexer } from './markdown.ts';

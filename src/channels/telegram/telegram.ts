@@ -31,7 +31,7 @@ import {
   type Unfit,
   type WebhookProbe,
 } from '../channel.ts';
-import { splitReply } from '../messenger/code-files.ts';
+import { splitReply } from '../messenger/splitting.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
 import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
 import { noPreview, Cleanup } from '../messenger/growing-message.ts';
