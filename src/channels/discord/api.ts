@@ -1,7 +1,7 @@
 /**
  * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which reports whether a
- * request may have arrived. The library knows the rate limits of the routes; rate-limits.ts knows
- * the limit of all requests together. A call that would reach a limit waits a moment. If the wait
+ * request may have arrived. The library knows the rate limits of the routes; `BotRateLimiter`
+ * knows the limit of all requests together. A call that would reach a limit waits a moment. If the wait
  * would be longer, svc does not make the call (`unasked`). Nothing here retries, and nothing
  * throws: a 429 is an answer like any other. The library's errors hold requests, so none of them
  * leaves this file.
@@ -16,7 +16,8 @@ import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
-import type { HttpFault, HttpResult } from '../../lib/http-client/exchange.ts';
+import type { HttpResult } from '../../lib/http-client/exchange.ts';
+import type { CallResult, Refusal } from '../messenger/platform.ts';
 import {
   fullAfterOne,
   msUntilOne,
@@ -85,25 +86,14 @@ export class BotRateLimiter {
   }
 }
 
-// The answers of Discord's REST interface, in the form that svc reads.
+/** `code`: Discord's own number of the fault, if it gave one. `names`: its names of faults in fields. */
+export type Refused = Refusal & {
+  readonly code: number | null;
+  readonly names: readonly string[];
+  readonly unasked: boolean;
+};
 
-/**
- * The result of a call. `code` is Discord's own number of the fault, if it gave one, and `names`
- * are its names of faults in fields. `message` is Discord's text, for upstream-words.ts: it goes
- * into no log. `unasked`: svc sent nothing, since it knows that a limit is reached.
- */
-export type ApiResult =
-  | { readonly kind: 'ok'; readonly body: unknown }
-  | {
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly code: number | null;
-      readonly names: readonly string[];
-      readonly message: string;
-      readonly retryAfterMs: number | null;
-      readonly unasked: boolean;
-    }
-  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+export type Result = CallResult<Refused>;
 
 type Answer = Extract<HttpResult, { kind: 'answer' }>;
 
@@ -119,25 +109,20 @@ type WireError = {
 
 const noError: WireError = { code: 0, message: '', names: [] };
 
-/** @param said an object of `errorOf`; without a JSON body the library passes another object */
-export function refusal(status: number, errorBody: object | null = null): ApiResult {
-  const { code, names, message } =
-    errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : noError;
-  const details = { code: code === 0 ? null : code, names, message };
+/** @param errorBody an object of `errorOf`; without a JSON body the library passes another object */
+export function refusal(status: number, errorBody: object | null = null): Refused {
+  const {
+    code,
+    names,
+    message: description,
+  } = errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : noError;
+  const details = { code: code === 0 ? null : code, names, description };
   return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
 }
 
-export function limited(ms: number, unasked: boolean): ApiResult {
-  const retryAfterMs = Math.max(0, Math.ceil(ms));
-  return {
-    kind: 'refused',
-    status: 429,
-    code: null,
-    names: [],
-    message: '',
-    retryAfterMs,
-    unasked,
-  };
+/** A 429. @param unasked svc sent nothing, since it knows the limit */
+export function limited(ms: number, unasked: boolean): Refused {
+  return { ...refusal(429), retryAfterMs: Math.max(0, Math.ceil(ms)), unasked };
 }
 
 /**
@@ -188,70 +173,34 @@ function parsedBody(body: string): object {
   }
 }
 
-// Errors that svc throws through the library and catches around the call. The library's own errors
-// hold requests.
-
-/** Keeps the library from waiting after a 429 and from retrying. `unasked`: nothing was sent. */
-class Limited extends Error {
-  readonly retryAfterMs: number;
-  readonly unasked: boolean;
-
-  constructor(ms: number, unasked: boolean) {
-    super('429');
-    this.retryAfterMs = ms;
-    this.unasked = unasked;
-  }
-}
-
-class Fault extends Error {
-  readonly fault: HttpFault;
-  readonly sent: boolean;
-
-  constructor(fault: HttpFault, sent: boolean) {
-    super(fault);
-    this.fault = fault;
-    this.sent = sent;
-  }
-}
-
-class Redirect extends Error {
-  readonly status: number;
-
-  constructor(status: number) {
-    super('a redirect is not followed');
-    this.status = status;
-  }
-}
-
 /**
- * `spare`: a best-effort call. It takes a place that no reply needs, waits moments for its turn,
- * and waits for no other limit. `admitted`: the call already has its place.
+ * Carries a result through the library, and keeps it from waiting after a 429 and from retrying.
+ * The library's own errors hold requests.
  */
-type CallMode = { readonly spare?: 'in_turn' | 'admitted' };
+class Thrown extends Error {
+  readonly result: Result;
+
+  constructor(result: Result) {
+    super('caught around the call');
+    this.result = result;
+  }
+}
 
 /** A body from `multipart` in lib/pinned-client.ts. */
 type Form = { readonly contentType: string; readonly body: Uint8Array };
 
-type Write = (
-  route: `/${string}`,
-  body: unknown,
-  signal?: AbortSignal,
-  mode?: CallMode,
-) => Promise<ApiResult>;
+type CallOptions = {
+  /** JSON. */
+  readonly body?: unknown;
+  readonly form?: Form;
+  readonly signal?: AbortSignal | undefined;
+  /** The call has its place already, and waits for no limit. */
+  readonly isAdmitted?: boolean;
+};
 
 export interface Api {
   /** @param route with its leading slash and its query, if any */
-  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
-  readonly post: Write;
-  sendForm(
-    method: 'POST' | 'PATCH',
-    route: `/${string}`,
-    form: Form,
-    signal?: AbortSignal,
-  ): Promise<ApiResult>;
-  readonly put: Write;
-  readonly patch: Write;
-  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
+  call(method: Method, route: `/${string}`, options?: CallOptions): Promise<Result>;
   /**
    * Takes a place for a best-effort call.
    * @param isFirst whether it is for the first preview of a reply, which goes before the others
@@ -260,6 +209,8 @@ export interface Api {
   spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean>;
   close(): void;
 }
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export type ApiDeps = Clock & {
   readonly token: string;
@@ -271,10 +222,10 @@ export type ApiDeps = Clock & {
 
 const callMs = 15_000;
 /** A call waits for a limit that ends within this time. */
-const apiWaitMsMax = 1_500;
+const callWaitMsMax = 1_500;
 /** Set during a best-effort call: the library passes no mark of ours on to `rejectOnRateLimit`. */
 const bestEffortScope = new AsyncLocalStorage<true>();
-const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : apiWaitMsMax);
+const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : callWaitMsMax);
 const limitedMsMax = dayMs;
 const uncountedMax = 1_000_000;
 /** If the time of day is set back by less than this, nothing happens. */
@@ -288,15 +239,6 @@ type Init = {
   readonly headers: Record<string, string>;
   readonly body?: string | null;
   readonly signal?: AbortSignal | null;
-};
-
-/** A request in the form that the library takes. */
-type Call = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly fullRoute: `/${string}`;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string>;
-  readonly passThroughBody?: true;
 };
 
 type Library = typeof discordRest;
@@ -330,58 +272,12 @@ class LimitedApi implements Api {
       // The HTTP client's own deadline comes first.
       timeout: callMs + 5_000,
       hashSweepInterval: 0,
-      // rate-limits.ts counts all requests of the bot. The library learns this limit only from a
-      // 429.
+      // `BotRateLimiter` counts all requests of the bot. The library learns this limit only from
+      // a 429.
       globalRequestsPerSecond: uncountedMax,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMaxNow(),
       makeRequest: (url, init) => this.#send(url, init as Init),
     });
-  }
-
-  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call({ method: 'GET', fullRoute: route }, signal);
-  }
-
-  post(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    mode?: CallMode,
-  ): Promise<ApiResult> {
-    return this.#callInMode({ method: 'POST', fullRoute: route, body }, signal, mode);
-  }
-
-  sendForm(
-    method: 'POST' | 'PATCH',
-    route: `/${string}`,
-    { contentType, body }: Form,
-    signal?: AbortSignal,
-  ): Promise<ApiResult> {
-    const headers = { 'content-type': contentType };
-    const form = { body, headers, passThroughBody: true } as const;
-    return this.#call({ method, fullRoute: route, ...form }, signal);
-  }
-
-  patch(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    mode?: CallMode,
-  ): Promise<ApiResult> {
-    return this.#callInMode({ method: 'PATCH', fullRoute: route, body }, signal, mode);
-  }
-
-  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call({ method: 'DELETE', fullRoute: route }, signal);
-  }
-
-  put(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    mode?: CallMode,
-  ): Promise<ApiResult> {
-    return this.#callInMode({ method: 'PUT', fullRoute: route, body }, signal, mode);
   }
 
   spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean> {
@@ -392,35 +288,31 @@ class LimitedApi implements Api {
     this.#rest.clearHandlerSweeper();
   }
 
-  async #callInMode(
-    call: Call,
-    signal?: AbortSignal,
-    { spare }: CallMode = {},
-  ): Promise<ApiResult> {
-    if (spare === undefined) return this.#call(call, signal);
-    if (spare === 'in_turn') {
-      const giveUp = new AbortController();
-      const deadline = this.#deps.deadlines.after(apiWaitMsMax, () => giveUp.abort());
-      const stop = AbortSignal.any([giveUp.signal, ...(signal === undefined ? [] : [signal])]);
-      const hasTurn = await this.spare(stop);
-      deadline.cancel();
-      if (!hasTurn) return limited(apiWaitMsMax, true);
-    }
-    return bestEffortScope.run(true, () => this.#call(call, signal));
+  call(method: Method, route: `/${string}`, options: CallOptions = {}): Promise<Result> {
+    if (options.isAdmitted !== true) return this.#call(method, route, options);
+    return bestEffortScope.run(true, () => this.#call(method, route, options));
   }
 
-  async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
+  async #call(
+    method: Method,
+    fullRoute: `/${string}`,
+    { body, form, signal }: CallOptions,
+  ): Promise<Result> {
     this.#noteClock();
     // During a limit on all requests the library would hold a timer until its end.
     const limitedMs = this.#rest.globalReset - Date.now();
-    if (this.#rest.globalRemaining <= 0 && limitedMs > apiWaitMsMax)
+    if (this.#rest.globalRemaining <= 0 && limitedMs > callWaitMsMax) {
       return limited(limitedMs, true);
+    }
     // The library forgets the token at the first 401.
     this.#rest.setToken(this.#deps.token);
+    const headers = { 'content-type': form?.contentType ?? '' };
+    const content = form && { body: form.body, headers, passThroughBody: true };
     try {
       const answer = await this.#rest.request({
-        ...call,
-        method: call.method as discordRest.RequestMethod,
+        method: method as discordRest.RequestMethod,
+        fullRoute,
+        ...(content ?? { body }),
         ...(signal === undefined ? {} : { signal }),
       });
       return { kind: 'ok', body: answer };
@@ -444,14 +336,12 @@ class LimitedApi implements Api {
     this.#rest.globalReset = Date.now() + Math.max(0, this.#limitedUntil - steady());
   }
 
-  #resultOf(error: unknown): ApiResult {
+  #resultOf(error: unknown): Result {
     const { DiscordAPIError, HTTPError, RateLimitError } = this.#library;
-    if (error instanceof Fault) return { kind: 'fault', fault: error.fault, sent: error.sent };
+    if (error instanceof Thrown) return error.result;
     if (error instanceof RateLimitError) {
       return limited(Math.max(error.retryAfter, error.timeToReset), true);
     }
-    if (error instanceof Redirect) return refusal(error.status);
-    if (error instanceof Limited) return limited(error.retryAfterMs, error.unasked);
     if (error instanceof DiscordAPIError) {
       return refusal(error.status, error.rawError);
     }
@@ -462,7 +352,7 @@ class LimitedApi implements Api {
     return { kind: 'fault', fault: 'connection_lost', sent: true };
   }
 
-  #limitedBy({ headers }: Answer): Limited {
+  #limitedBy({ headers }: Answer): Refused {
     const { now, steady } = this.#deps;
     const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
     if (headers['x-ratelimit-global'] !== undefined) {
@@ -470,37 +360,32 @@ class LimitedApi implements Api {
       this.#rest.globalRemaining = 0;
       this.#rest.globalReset = Date.now() + ms;
     }
-    return new Limited(ms, false);
+    return limited(ms, false);
   }
 
-  /** @throws Limited if no place is free among the bot's requests */
-  async #admitted(url: string, { signal }: Init): Promise<void> {
-    const isBestEffort = bestEffortScope.getStore() === true;
-    const ms = isBestEffort ? null : await this.#rateLimiter.admit(url, apiWaitMsMax, signal);
-    if (ms !== null) throw new Limited(ms, true);
-    if (signal?.aborted) throw new Fault('cancelled', false);
-  }
-
-  async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
+  /** @throws Thrown unless the platform did it, or refused it in its own words */
+  async #send(url: string, { method = 'GET', headers, body, signal }: Init) {
     const { http, steady } = this.#deps;
-    const method = (init.method ?? 'GET') as Call['method'];
-    await this.#admitted(url, init);
+    const isAdmitted = bestEffortScope.getStore() === true;
+    const ms = isAdmitted ? null : await this.#rateLimiter.admit(url, callWaitMsMax, signal);
+    if (ms !== null) throw new Thrown(limited(ms, true));
+    if (signal?.aborted) throw new Thrown({ kind: 'fault', fault: 'cancelled', sent: false });
     const result = await http.send(
       {
-        method,
+        method: method as Method,
         url: new URL(url),
-        headers: init.headers,
-        body: init.body ?? null,
+        headers,
+        body: body ?? null,
         deadlineAt: later(steady(), callMs),
         bodyBytesMax,
       },
-      init.signal ? stopOf(init.signal) : undefined,
+      signal ? stopOf(signal) : undefined,
     );
-    if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
-    if (result.status === 429) throw this.#limitedBy(result);
+    if (result.kind === 'fault') throw new Thrown(result);
+    if (result.status === 429) throw new Thrown(this.#limitedBy(result));
     // The library treats an answer as a success if it is neither a success nor an error.
     if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
-      throw new Redirect(result.status);
+      throw new Thrown(refusal(result.status));
     }
     return responseOf(result) as unknown as discordRest.ResponseLike;
   }

@@ -114,7 +114,7 @@ async function fetchPage(
 ): Promise<readonly unknown[] | null> {
   for (let attempt = 0; attempt < triesMax && !signal.aborted; attempt++) {
     const route = `/channels/${id}/messages?after=${after}&limit=${pageMax}` as const;
-    const result = await api.get(route, signal);
+    const result = await api.call('GET', route, { signal });
     if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
     const status = result.kind === 'refused' ? result.status : 0;
     if (status === 403 || status === 404) {

@@ -13,7 +13,7 @@ import type { Receive, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import type { Api } from './api.ts';
 import { Connection, type ConnectionEnd, type ConnectionLimits } from './connection.ts';
-import type { Deferrals } from './deferrals.ts';
+import type { Deferrals } from './interactions.ts';
 import { IdentifyBudget, type IdentifyLimits } from './identify-budget.ts';
 import type { Refusal } from './catch-up.ts';
 import { cursorNames, Intake } from './intake.ts';
@@ -163,7 +163,7 @@ class Gateway {
 
   async #fetchInfo(): Promise<GatewayInfo | ConnectionEnd> {
     const broken = (reason: string): ConnectionEnd => ({ kind: 'broken', reason, wasReady: false });
-    const answer = await this.#deps.api.get('/gateway/bot', this.#signal);
+    const answer = await this.#deps.api.call('GET', '/gateway/bot', { signal: this.#signal });
     if (answer.kind === 'fault') return broken(`Discord could not be reached (${answer.fault})`);
     if (answer.kind === 'refused') {
       const { status, retryAfterMs } = answer;

@@ -17,8 +17,8 @@ import {
   type Setting,
   type Quoted,
 } from '../../domain/message.ts';
-import { isFirstPart, beginning, type Reply } from '../../domain/reply.ts';
-import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
+import { beginning, type Choice } from '../../domain/reply.ts';
+import type { Outgoing } from '../messenger/platform.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
 
 export type WireMessage = {
@@ -162,47 +162,57 @@ function deferredIn(place: string, [application, token, ...rest]: readonly strin
 const suppressEmbeds = 1 << 2;
 
 /** No pings of people, and no link previews. */
-export const withoutPings = {
+const withoutPings = {
   allowed_mentions: { parse: [], replied_user: false },
   flags: suppressEmbeds,
 };
 
 /**
  * The body of Create Message, without pings and link previews. The nonce is the delivery's id, so a
- * second try within minutes makes no second message. Only the first part of a split reply refers to
- * the answered message.
+ * second try within minutes makes no second message.
  */
-export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
-  const place = isFirstPart(reply) ? target : { ...target, message: null };
-  return { ...newMessage(reply.text, place), ...nonceOf(reply.id) };
-}
-
-function newMessage(content: string, { message }: Target): RESTPostAPIChannelMessageJSONBody {
+export function bodyOf({ target, text, refers, buttons, key }: Outgoing<Target>) {
   return {
-    content,
+    content: text,
     ...withoutPings,
-    ...(message !== null && {
-      message_reference: { message_id: message, fail_if_not_exists: false },
+    ...(refers &&
+      target.message !== null && {
+        message_reference: { message_id: target.message, fail_if_not_exists: false },
+      }),
+    ...(nonceFits(key) && { nonce: key, enforce_nonce: true }),
+    ...(buttons.length > 0 && { components: componentsOf(buttons) }),
+  } satisfies RESTPostAPIChannelMessageJSONBody;
+}
+
+/** False for a longer id, as in a reply of a hundred parts: a nonce has 25 characters at most. */
+export function nonceFits(key: string): boolean {
+  return key.length <= 25;
+}
+
+export type Rows = readonly (readonly Choice[])[];
+
+const actionRow = 1;
+const secondary = 2;
+export const button = 2;
+
+/** https://discord.com/developers/docs/components/reference#button */
+export function componentsOf(rows: Rows) {
+  return rows.map((row) => ({
+    type: actionRow,
+    components: row.map(({ label, says }) => {
+      return { type: button, style: secondary, label, custom_id: says };
     }),
-  };
+  })) satisfies RESTPostAPIChannelMessageJSONBody['components'];
 }
 
-/** The body of Create Message for a preview. */
-export function previewToWire(
-  content: string,
-  question: string,
-  target: Target,
-): RESTPostAPIChannelMessageJSONBody {
-  return { ...newMessage(content, target), ...nonceOf(previewNonce(question)) };
-}
-
-export function previewNonce(question: string): string {
-  return `p${question}`;
-}
-
-/** Empty for a longer id, as in a reply of a hundred parts: a nonce has 25 characters at most. */
-export function nonceOf(id: string) {
-  return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
+/** The buttons of a message, without those that are not svc's. */
+export function rowsIn(components: unknown): Rows {
+  return listOf(components).map((row) =>
+    listOf(fieldsOf(row)['components']).flatMap((one) => {
+      const { label, custom_id: says } = fieldsOf(one);
+      return typeof label === 'string' && typeof says === 'string' ? [{ label, says }] : [];
+    }),
+  );
 }
 
 export type GatewayInfo = {
@@ -404,4 +414,30 @@ function mediaOf(fields: Fields, place: string, message: string): readonly Media
 function fileOf(place: string, message: string, attachment: unknown): string | null {
   const id = idOf(attachment);
   return id === null ? null : `${place}/${message}/${id}`;
+}
+
+// Fields of Discord's JSON, which is `unknown` at first.
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const snowflake = /^[0-9]{1,20}$/;
+
+export function nameOf(user: Fields): string | null {
+  return textOf(user['global_name']) || textOf(user['username']) || null;
+}
+
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && snowflake.test(value) ? value : null;
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -3,7 +3,8 @@
  * that no reply needs, in the order of asking. So more callers mean a longer time between two turns
  * of one caller. The first preview of a reply goes before all others.
  */
-import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
+import { pauseUntil, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
+import type { Admission, Room, Spare } from './platform.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 
 type Waiting = { readonly serve: () => void };
@@ -150,4 +151,248 @@ export class BackoffWindows<Kind extends string> {
     const until = this.#until.get(kind);
     return until === undefined ? 0 : Math.max(0, until - this.#steady());
   }
+}
+
+// The room of a bot whose chats have limits of their own. A message takes the chat's place first,
+// then the bot's place, in the order of asking. A message that would wait longer than a moment for
+// its chat is sent away with a time. So a slow group delays nobody else.
+
+export type RoomLimits = {
+  /** Spreads messages evenly. */
+  readonly bot: RateLimit;
+  /**
+   * The most messages in any second, even if the first previews of many replies come close
+   * together.
+   */
+  readonly secondMax: number;
+  readonly drafts: RateLimit;
+  readonly person: RateLimit;
+  readonly group: RateLimit;
+  /** The longest wait of a message before it is sent away. */
+  readonly waitMsMax: number;
+};
+
+/**
+ * The room that growing previews leave for replies and for first previews of other replies. For
+ * messages it is as many as these had in the last second, plus this number.
+ */
+const reserved = { messages: 6, drafts: 30 } as const;
+/** The number of edits a second that growing previews may always have. */
+const growthMin = 4;
+
+export type ChatRoomDeps<T> = {
+  readonly steady: () => SteadyTime;
+  readonly deadlines: Deadlines;
+  readonly limits: RoomLimits;
+  /** The platform's id of the chat. */
+  readonly chatOf: (target: T) => number | string;
+  readonly isGroup: (target: T) => boolean;
+};
+
+/** Before one more chat is stored, the chats with a full limit are removed. */
+const chatsMax = 4_096;
+
+const go: Admission = { kind: 'go' };
+
+type WaitingReply = { readonly answer: (admission: Admission) => void };
+
+export class ChatRoom<T> implements Room<T> {
+  readonly #deps: ChatRoomDeps<T>;
+  readonly #steady: () => SteadyTime;
+  readonly #deadlines: Deadlines;
+  readonly #limits: RoomLimits;
+  /** When the bot's limit is full again. */
+  #full: SteadyTime;
+  #pausedUntil: SteadyTime;
+  /** When each chat's limit is full again; the limit of a missing chat is full. */
+  readonly #chats = new Map<number | string, SteadyTime>();
+  /** Messages that have their chat's place and wait for the bot's. */
+  readonly #queue: WaitingReply[] = [];
+  #next: Deadline | null = null;
+  readonly #bestEffortQueue: LowPriorityQueue;
+  /** All messages of the last second, and the growing edits among them. */
+  readonly #window: Window;
+  readonly #growth: Window;
+  /** When the limit of drafts is full again. */
+  #draftsFull: SteadyTime;
+  readonly #draftQueue: LowPriorityQueue;
+
+  constructor(deps: ChatRoomDeps<T>) {
+    const { steady, deadlines, limits } = deps;
+    this.#deps = deps;
+    this.#steady = steady;
+    this.#deadlines = deadlines;
+    this.#limits = limits;
+    this.#full = this.#pausedUntil = this.#draftsFull = steady();
+    this.#window = new Window(this.#limits.secondMax, 1_000);
+    this.#growth = new Window(this.#limits.secondMax, 1_000);
+    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) =>
+      this.#msUntilSpare(isFirst),
+    );
+    this.#draftQueue = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
+  }
+
+  async admit(
+    target: T,
+    signal: AbortSignal,
+    waitMsMax = this.#limits.waitMsMax,
+  ): Promise<Admission> {
+    if (signal.aborted) return { kind: 'stopped' };
+    const chat = this.#deps.chatOf(target);
+    const rateLimit = this.#rateLimitOf(target);
+    const chatMs = this.#msUntil(this.#chats.get(chat), rateLimit);
+    const ms = Math.max(chatMs, this.#pauseMs);
+    if (ms > waitMsMax) return { kind: 'later', ms };
+    this.#takeOf(chat, rateLimit);
+    if (chatMs === 0 && this.#takeIfFree()) return go;
+    return chatMs === 0 ? this.#queueReply(signal) : this.#afterChat(chatMs, signal);
+  }
+
+  async spare(
+    target: T,
+    signal: AbortSignal,
+    kind: Spare = 'message',
+    isFirst = false,
+  ): Promise<boolean> {
+    if (kind === 'draft') return this.#draftQueue.next(this.#takeDraft, signal, isFirst);
+    const chat = this.#deps.chatOf(target);
+    const rateLimit = this.#rateLimitOf(target);
+    const chatWaitMs = (): number => this.#msUntil(this.#chats.get(chat), rateLimit, 1);
+    const take = (): boolean => {
+      // A reply to that chat may have come first.
+      if (chatWaitMs() > 0) return false;
+      // First previews may come close together; other messages stay as even as without them.
+      if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
+      if (kind === 'notice') return true;
+      this.#takeOf(chat, rateLimit);
+      this.#window.take(this.#steady());
+      if (!isFirst) this.#growth.take(this.#steady());
+      return true;
+    };
+    while (!signal.aborted) {
+      const ms = chatWaitMs();
+      if (ms > 0) await pauseUntil(this.#deadlines, ms, signal);
+      else if (await this.#bestEffortQueue.next(take, signal, isFirst)) return true;
+    }
+    return false;
+  }
+
+  readonly #takeDraft = (): boolean => {
+    this.#draftsFull = fullAfterOne(this.#draftsFull, this.#limits.drafts, this.#steady());
+    return true;
+  };
+
+  pauseFor(ms: number): void {
+    const until = later(this.#steady(), ms);
+    if (until > this.#pausedUntil) this.#pausedUntil = until;
+  }
+
+  get #pauseMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#steady());
+  }
+
+  #rateLimitOf(target: T): RateLimit {
+    return this.#deps.isGroup(target) ? this.#limits.group : this.#limits.person;
+  }
+
+  #msUntil(full: SteadyTime | undefined, rateLimit: RateLimit, spare = 0): number {
+    return msUntilOne(full, rateLimit, this.#steady(), spare);
+  }
+
+  /** Milliseconds until the bot may send a reply. */
+  get #msUntilReply(): number {
+    const ms = this.#msUntil(this.#full, this.#limits.bot);
+    return Math.max(ms, this.#window.msUntilOne(this.#steady()));
+  }
+
+  #msUntilSpare(isFirst: boolean): number {
+    const { bot } = this.#limits;
+    const windowMs = Math.max(this.#pauseMs, this.#window.msUntilOne(this.#steady(), 1));
+    const waiting = this.#queue.length;
+    if (isFirst) {
+      const repliesMs = waiting === 0 ? 0 : this.#msUntilReply + (waiting - 1) * bot.everyMs + 1;
+      return Math.max(windowMs, repliesMs);
+    }
+    const botMs = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
+    return Math.max(windowMs, botMs, this.#msUntilGrowth);
+  }
+
+  get #msUntilGrowth(): number {
+    const { secondMax } = this.#limits;
+    const now = this.#steady();
+    const others = this.#window.count(now) - this.#growth.count(now);
+    const most = secondMax - others - reserved.messages;
+    return this.#growth.msUntilOne(now, secondMax - Math.max(most, growthMin));
+  }
+
+  #msUntilDraft(isFirst: boolean): number {
+    const spare = isFirst ? 0 : reserved.drafts;
+    const ms = this.#msUntil(this.#draftsFull, this.#limits.drafts, spare);
+    return Math.max(this.#pauseMs, ms);
+  }
+
+  #takeOf(chat: number | string, rateLimit: RateLimit): void {
+    const now = this.#steady();
+    const full = this.#chats.get(chat);
+    if (full === undefined && this.#chats.size >= chatsMax) this.#forget(now);
+    this.#chats.set(chat, fullAfterOne(full, rateLimit, now));
+  }
+
+  /**
+   * Removes chats with a full limit. The bot's limit is so small that only a few hundred chats can
+   * have less.
+   */
+  #forget(now: SteadyTime): void {
+    for (const [chat, full] of this.#chats) if (full <= now) this.#chats.delete(chat);
+  }
+
+  /** @returns whether the bot may send now and no message waits */
+  #takeIfFree(): boolean {
+    if (this.#queue.length > 0 || this.#pauseMs > 0 || this.#msUntilReply > 0) return false;
+    this.#spend();
+    return true;
+  }
+
+  #spend(): void {
+    this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
+    this.#window.take(this.#steady());
+  }
+
+  async #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
+    await pauseUntil(this.#deadlines, ms, signal);
+    if (signal.aborted) return { kind: 'stopped' };
+    return this.#takeIfFree() ? go : this.#queueReply(signal);
+  }
+
+  #queueReply(signal: AbortSignal): Promise<Admission> {
+    return new Promise((resolve) => {
+      const stopped = (): void => {
+        this.#queue.splice(this.#queue.indexOf(waiting), 1);
+        resolve({ kind: 'stopped' });
+      };
+      const answer = (admission: Admission): void => {
+        signal.removeEventListener('abort', stopped);
+        resolve(admission);
+      };
+      const waiting: WaitingReply = { answer };
+      this.#queue.push(waiting);
+      signal.addEventListener('abort', stopped, { once: true });
+      if (this.#next === null) this.#serve();
+    });
+  }
+
+  readonly #serve = (): void => {
+    this.#next = null;
+    const { waitMsMax } = this.#limits;
+    const pauseMs = this.#pauseMs;
+    while (this.#queue.length > 0) {
+      const ms = Math.max(pauseMs, this.#msUntilReply);
+      if (ms > 0 && pauseMs <= waitMsMax) {
+        this.#next = this.#deadlines.after(ms, this.#serve);
+        return;
+      }
+      if (pauseMs === 0) this.#spend();
+      this.#queue.shift()!.answer(pauseMs > 0 ? { kind: 'later', ms: pauseMs } : go);
+    }
+  };
 }

@@ -12,7 +12,7 @@ import type { ReplyPart } from '../../domain/reply.ts';
 /** `text` is what svc sends: the source from `from` to `to`, and the fences that the cuts need. */
 export type Part = { readonly text: string; readonly from: number; readonly to: number };
 
-type Cutting = {
+export type Cutting = {
   /** The most that one part may measure; at least 64. */
   readonly unitsMax: number;
   /** How the platform measures. Two joined texts must not measure more than the sum of both. */

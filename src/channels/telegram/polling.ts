@@ -3,7 +3,7 @@
  * never twice at a time.
  *
  * Telegram forgets an update when a later poll sends a higher offset. So the offset never passes an
- * update that is not safe in the ledger, except for the limits in held-updates.ts. Telegram begins
+ * update that is not safe in the ledger, except for the limits of `HeldUpdates`. Telegram begins
  * new random update ids after a quiet week. Therefore svc keeps no offset over a restart, and drops
  * it when Telegram has no more updates. It recognises messages by chat and message id.
  *
@@ -12,13 +12,12 @@
  */
 import { aborted } from '../../lib/stop.ts';
 import type { Events } from '../../domain/event.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
-import type { Receive, Receipt, HealthState } from '../channel.ts';
+import type { Receipt } from '../channel.ts';
+import type { Intake } from '../messenger/platform.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
-import { refusesToken, type BotApi, type CallResult, type Refused } from './bot-api.ts';
-import type { BestEffortCalls } from './best-effort-calls.ts';
+import { refusesToken, type BotApi, type Result, type Refused } from './bot-api.ts';
 import {
   inboundOf,
   parseBot,
@@ -28,6 +27,7 @@ import {
   type Bot,
   type Update,
   type Press,
+  type Target,
 } from './wire.ts';
 import type { Setting } from '../../domain/message.ts';
 
@@ -60,15 +60,10 @@ export const pollTimes: PollTimes = {
 /** A poll that was open this long has reached Telegram, which confirms on arrival. */
 const arrivedMs = 1_000;
 
-export type PollerDeps = {
-  readonly channel: ChannelKey;
+export type PollerDeps = Intake<Target> & {
   /** The name of the token's variable, for messages to people. */
   readonly tokenName: string;
   readonly api: BotApi;
-  readonly bestEffort: BestEffortCalls;
-  readonly health: HealthState;
-  /** Null: the channel ignores edits, and does not ask for them. */
-  readonly questions: RecentQuestions | null;
   /** Messages of one person within this time are merged; 0: they are not. */
   readonly gatherMs: number;
   readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
@@ -79,7 +74,6 @@ export type PollerDeps = {
 
 export class Poller {
   readonly #deps: PollerDeps;
-  readonly #receive: Receive;
   readonly #signal: AbortSignal;
   readonly #held: HeldUpdates;
   readonly #albums = new Albums();
@@ -96,23 +90,20 @@ export class Poller {
   /** How many updates go to the ledger at once: fewer after the ledger was full. */
   #partMax = updatesMax;
 
-  constructor(deps: PollerDeps, receive: Receive, signal: AbortSignal) {
+  constructor(deps: PollerDeps, signal: AbortSignal) {
     this.#deps = deps;
-    this.#receive = receive;
     this.#signal = signal;
     this.#held = new HeldUpdates(deps.steady);
   }
 
   /** Takes messages in until the signal aborts. */
   async run(): Promise<void> {
-    const { health } = this.#deps;
     while (!this.#signal.aborted) {
       const bot = await this.#introduce();
       const step = bot === null ? 'pause' : await this.#poll(bot);
       if (step === 'over') await aborted(this.#signal);
     }
     await this.#confirmLast();
-    if (health.health.state !== 'failed') health.become('stopped');
   }
 
   /** Asks for the bot's own name and deletes a webhook. @returns null: try again */
@@ -122,16 +113,16 @@ export class Poller {
     this.#isAnswered = false;
     if (this.#bot === null) {
       const me = await api.call('getMe', {}, callMs, this.#signal);
-      this.#bot = me.kind === 'done' ? parseBot(me.result) : null;
+      this.#bot = me.kind === 'ok' ? parseBot(me.body) : null;
       if (this.#bot === null) return this.#failed(me);
     }
     const options = { drop_pending_updates: false };
     const away = await api.call('deleteWebhook', options, callMs, this.#signal);
-    if (away.kind !== 'done') return this.#failed(away);
+    if (away.kind !== 'ok') return this.#failed(away);
     return this.#bot;
   }
 
-  async #failed(result: CallResult): Promise<null> {
+  async #failed(result: Result): Promise<null> {
     if ((await this.#recover(result)) === 'over') await aborted(this.#signal);
     return null;
   }
@@ -144,13 +135,13 @@ export class Poller {
       const waits = this.#held.isEmpty && this.#isAnswered;
       const result = await this.#getUpdates(waits ? longPollSeconds : 0);
       if (this.#signal.aborted) return 'introduce';
-      if (result.kind !== 'done') {
+      if (result.kind !== 'ok') {
         const next = await this.#recover(result);
         if (next !== 'poll') return next;
         continue;
       }
       this.#completed();
-      const updates = this.#albums.settle(parseUpdates(result.result, bot));
+      const updates = this.#albums.settle(parseUpdates(result.body, bot));
       if (updates.length === 0) {
         this.#held.confirmed();
         if (waits) await this.#pauseAfterEarlyEnd(begunAt);
@@ -169,7 +160,7 @@ export class Poller {
     if (steady() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
   }
 
-  async #getUpdates(timeout: number): Promise<CallResult> {
+  async #getUpdates(timeout: number): Promise<Result> {
     const { api, times, steady } = this.#deps;
     const { offset } = this.#held;
     const begunAt = steady();
@@ -185,7 +176,7 @@ export class Poller {
       this.#signal,
     );
     const hasArrived = this.#signal.aborted && steady() - begunAt >= arrivedMs;
-    if (result.kind === 'done' || hasArrived) this.#confirmed = offset;
+    if (result.kind === 'ok' || hasArrived) this.#confirmed = offset;
     return result;
   }
 
@@ -198,9 +189,10 @@ export class Poller {
   }
 
   async #waitForRoom(): Promise<void> {
-    if (this.#receive.room() > 0 || this.#signal.aborted) return;
-    this.#deps.health.become('degraded', 'there is no room: it polls again when there is');
-    await this.#receive.whenRoom(this.#signal);
+    const { receive, health } = this.#deps;
+    if (receive.room() > 0 || this.#signal.aborted) return;
+    health.become('degraded', 'there is no room: it polls again when there is');
+    await receive.whenRoom(this.#signal);
   }
 
   /**
@@ -214,8 +206,8 @@ export class Poller {
         this.#deps.questions,
       );
       const messages = part.flatMap(({ message }) => (message === null ? [] : [message]));
-      const batch = messages.map((message) => inboundOf(this.#deps.channel, message));
-      const handled = batch.length === 0 ? nothing : await this.#receive(batch);
+      const batch = messages.map((message) => inboundOf(this.#deps.key, message));
+      const handled = batch.length === 0 ? nothing : await this.#deps.receive(batch);
       if (handled.kind === 'accepted') {
         this.#hold(part, handled.receipts);
         from += part.length;
@@ -267,7 +259,7 @@ export class Poller {
     const before = this.#held.confirmedEarlyCount;
     this.#held.confirmWithinLimits();
     const count = this.#held.confirmedEarlyCount - before;
-    if (count > 0) this.#deps.events.confirmedEarly({ channel: this.#deps.channel, count });
+    if (count > 0) this.#deps.events.confirmedEarly({ channel: this.#deps.key, count });
   }
 
   /** Confirms the finished updates, so that a restart does not receive them again. */
@@ -282,7 +274,7 @@ export class Poller {
   }
 
   /** Reports the fault in the health and waits as long as the fault requires. */
-  async #recover(result: CallResult): Promise<'poll' | 'introduce' | 'over'> {
+  async #recover(result: Result): Promise<'poll' | 'introduce' | 'over'> {
     if (this.#signal.aborted) return 'introduce';
     const { health, tokenName, times, random } = this.#deps;
     const status = result.kind === 'refused' ? result.status : 0;
@@ -330,8 +322,8 @@ function conflictReason({ description }: Pick<Refused, 'description'>, tokenName
   return `another program polls with the token in ${tokenName}: stop it, or use another bot here`;
 }
 
-function reasonOf(result: CallResult): string {
-  if (result.kind === 'done') return 'Telegram gave an answer that could not be understood';
+function reasonOf(result: Result): string {
+  if (result.kind === 'ok') return 'Telegram gave an answer that could not be understood';
   if (result.kind === 'refused') return `Telegram answered ${result.status}; it is asked again`;
   const check = ': check the way from this machine to the network';
   const faults = {
@@ -350,20 +342,19 @@ function reasonOf(result: CallResult): string {
  * the question go. In a group they stay, since the person who pressed may have no right to decide.
  * A press that the gate turned away gets no answer. A failure here changes nothing else.
  */
-const pressesCallMs = 5_000;
-
-type PressDeps = { readonly api: BotApi; readonly bestEffort: BestEffortCalls };
-
 function acknowledge(
-  { api, bestEffort }: PressDeps,
+  { api, bestEffort }: Pick<PollerDeps, 'api' | 'bestEffort'>,
   { query, chat, message, setting, otherRows }: Press,
   signal: AbortSignal,
 ): void {
-  void api.call('answerCallbackQuery', { callback_query_id: query }, pressesCallMs, signal);
+  void api.call('answerCallbackQuery', { callback_query_id: query }, pressMs, signal);
   if (setting !== 'direct') return;
   const shown = { chat_id: chat, message_id: message, ...markupOf(otherRows) };
-  bestEffort.offer('editMessageReplyMarkup', shown, signal);
+  const edit = () => api.call('editMessageReplyMarkup', shown, pressMs, signal);
+  void bestEffort.offer('buttons', { chat, thread: null, replyTo: null }, edit, signal);
 }
+
+const pressMs = 5_000;
 
 /**
  * Updates that svc has taken and Telegram must not forget yet. Telegram forgets all updates below

@@ -20,7 +20,7 @@ import {
 } from '../../domain/message.ts';
 import { isPressable, rowsWithout } from '../messenger/choices.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
-import { object, string, type Wire } from './fields.ts';
+import { isObject } from '../../lib/json.ts';
 import { beginning, type Choice } from '../../domain/reply.ts';
 
 export type IncomingMessage = {
@@ -589,4 +589,16 @@ function largestOf(sizes: readonly unknown[]): Wire | null {
     return size !== null && (typeof bytes !== 'number' || bytes <= photoBytesMax);
   });
   return fitting.at(-1) ?? object(sizes[0]);
+}
+
+// Fields of Telegram's JSON, which is `unknown` at first.
+
+export type Wire = Readonly<Record<string, unknown>>;
+
+export function object(value: unknown): Wire | null {
+  return isObject(value) ? value : null;
+}
+
+export function string(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
 }
