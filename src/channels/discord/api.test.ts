@@ -28,8 +28,8 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
 });
 
 test('what nobody needs has its turn at what is left over, or is left out', async () => {
-  await using discord = await startFakeDiscord();
   const clock = handClock();
+  await using discord = await startFakeDiscord({ now: clock.now });
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...clock });
   const { signal } = new AbortController();
