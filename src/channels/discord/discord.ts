@@ -35,12 +35,10 @@ import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/r
 import { noPreview, Cleanup } from '../messenger/growing-message.ts';
 import { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import { createApi, type Api } from './api.ts';
-import { connectionLimits } from './connection.ts';
-import { runGateway, type GatewayLimits } from './gateway.ts';
+import { gatewayLimits, runGateway, type GatewayLimits } from './gateway.ts';
 import { Deferrals } from './deferrals.ts';
 import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
-import { identifyLimits } from './identify-budget.ts';
 import { deliver, outcomeOf } from './outbound.ts';
 import { beginPreview, previewName } from './previews.ts';
 import { remove, withoutUnsure } from './place-reply.ts';
@@ -60,13 +58,6 @@ export type DiscordDeps = Clock & {
   readonly random: () => number;
   /** Shorter limits for tests; `gatewayLimits` gives the others. */
   readonly limits?: Partial<GatewayLimits>;
-};
-
-const gatewayLimits: GatewayLimits = {
-  ...connectionLimits,
-  ...identifyLimits,
-  pauseMs: 5_000,
-  pauseMsMax: 600_000,
 };
 
 const cutting = {
