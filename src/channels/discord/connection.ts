@@ -207,7 +207,7 @@ export class Connection {
       case op.invalidSession: {
         const { sessions, random, limits } = this.#deps;
         if (data !== true) sessions.lose();
-        // The platform wants a pause of 1 to 5 s, in which the other side may recover.
+        // Discord's pages named a pause of 1 to 5 s, in which the other side may recover.
         this.#againMs = Math.max(againMs, limits.spacingMs * (0.2 + 0.8 * random()));
         return this.#leave();
       }
@@ -446,7 +446,13 @@ export class PingMonitor {
     const at = this.#steady();
     const isLate = at - this.#heartbeatAt > this.#limits.tickMs + lateMs;
     this.#heartbeatAt = at;
-    if (!this.#listens) this.#listen(socket);
+    if (!this.#listens) {
+      this.#listens = true;
+      socket.on('pong', () => {
+        this.#answers = true;
+        this.noteSign();
+      });
+    }
     const quietForMs = at - this.#lastSignAt;
     if (this.#answers && !this.#isQuiet && !isLate && quietForMs > this.#limits.quietMs) {
       this.#isQuiet = true;
@@ -454,13 +460,5 @@ export class PingMonitor {
     }
     // If the ping cannot be sent, a close follows.
     socket.ping(undefined, undefined, () => {});
-  }
-
-  #listen(socket: PingSocket): void {
-    this.#listens = true;
-    socket.on('pong', () => {
-      this.#answers = true;
-      this.noteSign();
-    });
   }
 }

@@ -80,13 +80,7 @@ export function laterOf(a: string | null, b: string | null): string | null {
   return isLater(a, b) ? a : b;
 }
 
-type StoredSession = {
-  readonly session: Session;
-  readonly newest: string | null;
-  readonly self: string | null;
-};
-
-function parseSession(text: string | null): StoredSession | null {
+function parseSession(text: string | null) {
   try {
     const stored = JSON.parse(text ?? 'null') as Record<string, unknown> | null;
     const { id, resumeUrl, sequence, newest, self } = stored ?? {};
