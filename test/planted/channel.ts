@@ -254,15 +254,39 @@ export const discord: readonly Fault[] = [
   },
   {
     name: 'So many sessions are begun that Discord takes the token away.',
-    file: 'src/channels/discord/identify-budget.ts',
+    file: 'src/channels/discord/session.ts',
     find: 'if (this.#remaining === 0) return',
     replace: 'if (this.#remaining < -1_000) return',
   },
   {
     name: 'A handshake with Discord that is given up, and breaks off later, ends the process.',
-    file: 'src/channels/discord/contained-shard.ts',
-    find: "shard['connection']?.off('error', ignoreError).on('error', ignoreError);",
+    file: 'src/channels/discord/connection.ts',
+    find: "socket.on('error', () => {});",
     replace: '',
+  },
+  {
+    name: 'A dead connection to Discord is kept, since nobody looks for answers to heartbeats.',
+    file: 'src/channels/discord/connection.ts',
+    find: 'if (!this.#isAcked) return this.#leave();',
+    replace: '',
+  },
+  {
+    name: 'After one missing answer each further connection to Discord is given up, too.',
+    file: 'src/channels/discord/connection.ts',
+    find: '    this.#isAcked = true;\n    this.#isLeaving = false;',
+    replace: '    this.#isLeaving = false;',
+  },
+  {
+    name: 'Heartbeats on request go beyond what Discord lets a bot send.',
+    file: 'src/channels/discord/connection.ts',
+    find: ' || this.#sentAt.length >= sendsMax',
+    replace: '',
+  },
+  {
+    name: 'A session on Discord is not resumed while its own address is gone.',
+    file: 'src/channels/discord/connection.ts',
+    find: 'this.#isReached ? sessions.current?.resumeUrl : undefined',
+    replace: 'sessions.current?.resumeUrl',
   },
   {
     name: 'A stop ends the session on Discord, which then repeats nothing.',

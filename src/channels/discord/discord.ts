@@ -26,9 +26,7 @@ import type {
 } from '../messenger/platform.ts';
 import { codeAsMarkdown } from '../messenger/splitting.ts';
 import { createApi, type Api, type Refused, type Result } from './api.ts';
-import { connectionLimits } from './connection.ts';
-import { runGateway, type GatewayLimits } from './gateway.ts';
-import { identifyLimits } from './identify-budget.ts';
+import { gatewayLimits, runGateway, type GatewayLimits } from './gateway.ts';
 import { Deferrals, fileForm, publishCommands, refusesFile } from './interactions.ts';
 import { discord } from './kind.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
@@ -47,13 +45,6 @@ import {
 export type DiscordDeps = MessengerDeps & {
   /** Shorter limits for tests; `gatewayLimits` gives the others. */
   readonly limits?: Partial<GatewayLimits>;
-};
-
-const gatewayLimits: GatewayLimits = {
-  ...connectionLimits,
-  ...identifyLimits,
-  pauseMs: 5_000,
-  pauseMsMax: 600_000,
 };
 
 /** Makes the channel; it loads and asks nothing before `open` or `identify`. */

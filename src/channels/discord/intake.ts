@@ -16,13 +16,13 @@ import type { Receipt, Receive } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import type { Api } from './api.ts';
 import { catchUp, type Refusal } from './catch-up.ts';
-import type { Dispatch } from './connection.ts';
 import type { Deferrals } from './interactions.ts';
 import type { KnownChannels } from './known-channels.ts';
-import { parseEdit, parseMessage, selfOf, type WireMessage } from './wire.ts';
-import { laterOf, type Session, type Sessions } from './session.ts';
+import { parseEdit } from './wire.ts';
+import { laterOf, type Dispatch, type Session, type Sessions } from './session.ts';
 import { acknowledge, parsePress, type PressMessage } from './interactions.ts';
 import { parseCommand, type CommandMessage } from './interactions.ts';
+import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeDeps = {
   readonly key: ChannelKey;
