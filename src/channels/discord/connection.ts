@@ -11,10 +11,9 @@ import type * as ws from 'ws';
 import { pause } from '../../lib/backoff.ts';
 import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { HealthState } from '../channel.ts';
-import { fieldsOf, textOf, type Fields } from './wire.ts';
-import { refusalOf } from './refusals.ts';
+
 import type { Dispatch, IdentifyBudget, IdentifyLimits, Sessions } from './session.ts';
-import { isGatewayUrl, type GatewayInfo } from './wire.ts';
+import { fieldsOf, isGatewayUrl, textOf, type Fields, type GatewayInfo } from './wire.ts';
 
 /** `refused`: for good; `message` names the remedy. */
 export type ConnectionEnd =
@@ -375,6 +374,37 @@ export class Connection {
     const { health } = this.#deps;
     if (silentForMs === null) health.become('up');
     else health.become('degraded', 'its gateway is silent: check the network', silentForMs);
+  }
+}
+
+// Final refusals of the platform, and the remedy for each.
+
+export function tokenRefused(tokenName: string): string {
+  return (
+    `the token in ${tokenName} was refused; copy it anew from the developer portal ` +
+    '(Bot → Reset Token), and restart'
+  );
+}
+
+/**
+ * Format: https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
+ * @param code the close code of the gateway
+ * @returns null: another try may succeed
+ */
+function refusalOf(code: number, tokenName: string): string | null {
+  switch (code) {
+    case 4004:
+      return tokenRefused(tokenName);
+    case 4013:
+    case 4014:
+      return 'switch on MESSAGE CONTENT INTENT under Bot in the developer portal, and restart';
+    case 4010:
+    case 4011:
+      return 'the bot is in more servers than one connection serves (2,500); take it out of some';
+    case 4012:
+      return 'the platform no longer speaks version 10 of its gateway; a newer svc is needed';
+    default:
+      return null;
   }
 }
 

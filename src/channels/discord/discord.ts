@@ -26,10 +26,10 @@ import type {
 } from '../messenger/platform.ts';
 import { codeAsMarkdown } from '../messenger/splitting.ts';
 import { createApi, type Api, type Refused, type Result } from './api.ts';
+import { tokenRefused } from './connection.ts';
 import { gatewayLimits, runGateway, type GatewayLimits } from './gateway.ts';
 import { Deferrals, fileForm, publishCommands, refusesFile } from './interactions.ts';
 import { discord } from './kind.ts';
-import { tokenMalformed, tokenRefused } from './refusals.ts';
 import {
   bodyOf,
   fieldsOf,
@@ -65,7 +65,9 @@ export const discordKind: PlatformKind<Target> = {
   // Discord drops "… is typing" after 10 s.
   typingEveryMs: 8_000,
   silence: null,
-  malformedToken: tokenMalformed,
+  malformedToken: (tokenEnv) =>
+    `the value of ${tokenEnv} is no bot token, which has three parts with dots between them; ` +
+    'copy it from the developer portal (Bot → Reset Token)',
   parseTarget: ({ target }) => parseTarget(target),
   isGroup: ({ message }) => message !== null,
   // A deferred response shows that svc works on it, and the reply completes it.
@@ -162,16 +164,11 @@ class DiscordPlatform implements Platform<Target, Refused> {
   }
 
   async run({ bestEffort: _none, ...intake }: Intake<Target>, signal: AbortSignal): Promise<void> {
-    const { config, token, events, now, steady, random } = this.#deps;
-    const self = discord.botOf(token) ?? '';
+    const { config, token } = this.#deps;
     const gateway = {
+      ...this.#deps,
       ...intake,
-      self,
-      token,
-      events,
-      now,
-      steady,
-      random,
+      self: discord.botOf(token) ?? '',
       tokenName: config.tokenEnv,
       groups: config.access?.groups ?? 'mention',
       api: this.#api,

@@ -12,18 +12,16 @@ import { aborted } from '../../lib/stop.ts';
 import type { Receive, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import type { Api } from './api.ts';
-import type { Refusal } from './intake.ts';
 import {
   Connection,
   connectionLimits,
+  tokenRefused,
   type ConnectionEnd,
   type ConnectionLimits,
 } from './connection.ts';
 import type { Deferrals } from './interactions.ts';
-import { cursorNames, Intake } from './intake.ts';
+import { cursorNames, Intake, KnownChannels, type Refusal } from './intake.ts';
 import { discord } from './kind.ts';
-import { KnownChannels } from './intake.ts';
-import { tokenRefused } from './refusals.ts';
 import { IdentifyBudget, identifyLimits, Sessions, type IdentifyLimits } from './session.ts';
 import { parseGatewayInfo, type GatewayInfo } from './wire.ts';
 
