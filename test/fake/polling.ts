@@ -113,10 +113,11 @@ export async function startPolling(
       const ending = new AbortController();
       const random = Math.random;
       const options = { ...rest, random, times: { ...hurried, ...times } };
-      const running = new Poller(options, ending.signal).run().then(() => {
+      const running = async (): Promise<void> => {
+        await new Poller(options, ending.signal).run();
         if (health.health.state !== 'failed') health.become('stopped');
-      });
-      runs.push({ ending, running });
+      };
+      runs.push({ ending, running: running() });
     },
     stop,
     polls: () => telegram.callsOf('getUpdates').map(({ params }) => params),

@@ -99,7 +99,7 @@ export const webhook: readonly Fault[] = [
 export const telegram: readonly Fault[] = [
   {
     name: 'A group gets more than 20 messages a minute.',
-    file: 'src/channels/telegram/rate-limits.ts',
+    file: 'src/channels/telegram/telegram.ts',
     find: 'group: { everyMs: 4_000',
     replace: 'group: { everyMs: 2_000',
   },
@@ -117,13 +117,13 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'What a refusal taught is forgotten where a group has had its allowance.',
-    file: 'src/channels/telegram/sending.ts',
-    find: 'tries === 1 ? undefined : tryMs',
+    file: 'src/channels/messenger/delivery.ts',
+    find: 'tries === 1 ? undefined : repairedMsMax',
     replace: 'undefined',
   },
   {
     name: 'A send whose end was not seen is made again at once, while the relay is away.',
-    file: 'src/channels/telegram/sending.ts',
+    file: 'src/channels/messenger/delivery.ts',
     find: 'ms: 40_000, share: 0.5',
     replace: 'ms: 1_000, share: 0.5',
   },
@@ -147,9 +147,9 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'A message whose sending was not seen to end is sent to Telegram for a day.',
-    file: 'src/channels/telegram/sending.ts',
-    find: 'if (possibleDuplicate && mayBeLast) return dead(finalFailure(failure(kind, more)));',
-    replace: '',
+    file: 'src/channels/messenger/delivery.ts',
+    find: 'if (attempt.possibleDuplicate && mayBeLast && !isRecognised) {',
+    replace: 'if (attempt.possibleDuplicate && mayBeLast && isRecognised) {',
   },
   {
     name: 'A press on a messenger says whatever the program of who pressed wants.',
@@ -210,15 +210,15 @@ export const discord: readonly Fault[] = [
   },
   {
     name: 'A beginning that nobody saw being made stays beside its reply on Discord.',
-    file: 'src/channels/discord/place-reply.ts',
-    find: '{ ...body, ...nonceOf(nonce) }',
-    replace: 'body',
+    file: 'src/channels/messenger/delivery.ts',
+    find: 'key: repeats?.keyIn(replaces, target) ?? id,',
+    replace: 'key: id,',
     seenBy: ['src/channels/discord/showing.test.ts'],
   },
   {
     name: 'A response that a process before completed is sent again.',
-    file: 'src/channels/discord/deferrals.ts',
-    find: "return isShown(state.body, reply) ? { kind: 'delivered' } : null;",
+    file: 'src/channels/discord/interactions.ts',
+    find: 'return isShown(state.body, outgoing) ? state : null;',
     replace: 'return null;',
     seenBy: ['src/channels/discord/deferrals.test.ts'],
   },
@@ -236,7 +236,7 @@ export const discord: readonly Fault[] = [
   },
   {
     name: 'A later reply takes the place of the response to a slash command.',
-    file: 'src/channels/discord/deferrals.ts',
+    file: 'src/channels/discord/interactions.ts',
     find: '& loading) !== 0',
     replace: '& loading) >= 0',
   },

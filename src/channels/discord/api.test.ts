@@ -46,9 +46,9 @@ test('what nobody needs has its turn at what is left over, or is left out', asyn
       ),
     ),
   );
-  let isOver = false;
-  void asking.then(() => (isOver = true));
-  while (!isOver) {
+  const over = new AbortController();
+  void asking.then(() => over.abort());
+  while (!over.signal.aborted) {
     clock.pass(10);
     await new Promise<void>((acted) => clock.deadlines.after(0, acted));
   }

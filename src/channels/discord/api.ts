@@ -1,7 +1,7 @@
 /**
  * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which reports whether a
- * request may have arrived. The library knows the rate limits of the routes; `BotRateLimiter`
- * knows the limit of all requests together. A call that would reach a limit waits a moment. If the wait
+ * request may have arrived. The library knows the rate limits of the routes; `BotRateLimiter` knows
+ * the limit of all requests together. A call that would reach a limit waits a moment. If the wait
  * would be longer, svc does not make the call (`unasked`). Nothing here retries, and nothing
  * throws: a 429 is an answer like any other. The library's errors hold requests, so none of them
  * leaves this file.

@@ -104,8 +104,8 @@ export function acknowledge(api: Api, { id, token, setting, otherRows }: Press):
   void api.call('POST', route, { body: answer, signal: AbortSignal.timeout(answerMs) });
 }
 
-// Slash commands: svc registers them, and reads the INTERACTION_CREATE of a command as a message, as
-// if the person had written it. Such a message counts as said to the bot. Format:
+// Slash commands: svc registers them, and reads the INTERACTION_CREATE of a command as a message,
+// as if the person had written it. Such a message counts as said to the bot. Format:
 // https://discord.com/developers/docs/interactions/application-commands (API version 10).
 
 /** Where svc tells the platform that an answer will follow. */

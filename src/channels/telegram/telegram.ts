@@ -114,8 +114,8 @@ export function createRoom(
   { deadlines, steady }: Pick<MessengerDeps, 'deadlines' | 'steady'>,
   limits: Partial<RoomLimits> = {},
 ): Room<Target> {
-  const { isGroup } = telegramKind;
   const chatOf = ({ chat }: Target): number => chat;
+  const isGroup = ({ chat }: Target): boolean => chat < 0;
   return new ChatRoom({ deadlines, steady, limits: { ...roomLimits, ...limits }, chatOf, isGroup });
 }
 
@@ -324,9 +324,9 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   /**
-   * https://core.telegram.org/bots/api#setmycommands. Telegram keeps one list, which the bot's owner
-   * may have made with BotFather. The owner's commands come first, and replace a command of svc with
-   * the same word.
+   * https://core.telegram.org/bots/api#setmycommands. Telegram keeps one list, which the bot's
+   * owner may have made with BotFather. The owner's commands come first, and replace a command of
+   * svc with the same word.
    */
   async publishCommands(
     { commands, own }: OfferedCommands,

@@ -384,12 +384,6 @@ export function parseTarget({ target }: Pick<Address, 'target'>): Target | null 
   };
 }
 
-/** The dedupe key of the edited question; null: the reply answers no edit. */
-export function questionEdited(address: Pick<Address, 'target'>): string | null {
-  const target = parseTarget(address);
-  return target?.edits === undefined ? null : `${target.chat}:${target.edits}`;
-}
-
 /**
  * The context of a message: the message that it replies to or quotes, and the origin of a forward.
  * Format: https://core.telegram.org/bots/api#message. Names only, never ids. Pure.
