@@ -152,6 +152,19 @@ suite('the gateway', { concurrency: true }, () => {
     }
   });
 
+  test('a heartbeat without an answer ends its own connection alone', async () => {
+    await using bench = await startDiscordBench();
+    const { discord } = bench;
+    discord.heartbeatMs = 50;
+    discord.acknowledges = false;
+    await bench.run();
+    await discord.until(() => discord.closeCodes.length === 1);
+    discord.acknowledges = true;
+    const before = discord.framesOf(1).length;
+    await discord.until(() => discord.framesOf(1).length > before + 2);
+    assert.equal(discord.closeCodes[0], 4200);
+  });
+
   test('heartbeats on request stay within 120 payloads a minute', async () => {
     await using bench = await startDiscordBench();
     const { discord, ledger } = bench;
