@@ -8,9 +8,9 @@ import {
 } from '../../src/channels/channel.ts';
 import type { RecentQuestions } from '../../src/channels/messenger/recent-questions.ts';
 import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
-import { BestEffortCalls } from '../../src/channels/telegram/best-effort-calls.ts';
-import { createRateLimiter } from '../../src/channels/telegram/rate-limits.ts';
-import { Poller, pollTimes, type PollTimes } from '../../src/channels/telegram/poller.ts';
+import { createRoom } from '../../src/channels/telegram/telegram.ts';
+import { BestEffort } from '../../src/channels/messenger/best-effort.ts';
+import { Poller, pollTimes, type PollTimes } from '../../src/channels/telegram/polling.ts';
 import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
@@ -89,12 +89,13 @@ export async function startPolling(
   const health = new HealthState({ now, steady });
   const parts = { token, baseUrl: telegram.url, http, deadlines, steady };
   const api = await loadBotApi(parts);
-  const channel = 'messenger_a:110201543' as ChannelKey;
+  const key = 'messenger_a:110201543' as ChannelKey;
   const tokenName = 'TELEGRAM_TOKEN';
   const manners = { questions, gatherMs: 0 };
-  const rateLimiter = createRateLimiter({ steady, deadlines });
-  const bestEffort = new BestEffortCalls({ api, rateLimiter, deadlines, steady });
-  const rest = { channel, tokenName, api, bestEffort, health, events, steady, ...manners };
+  const room = createRoom({ steady, deadlines });
+  const bestEffort = new BestEffort({ room, deadlines, steady });
+  const { receive } = ledger;
+  const rest = { key, receive, tokenName, api, bestEffort, health, events, steady, ...manners };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {
@@ -112,8 +113,11 @@ export async function startPolling(
       const ending = new AbortController();
       const random = Math.random;
       const options = { ...rest, random, times: { ...hurried, ...times } };
-      const running = new Poller(options, ledger.receive, ending.signal).run();
-      runs.push({ ending, running });
+      const running = async (): Promise<void> => {
+        await new Poller(options, ending.signal).run();
+        if (health.health.state !== 'failed') health.become('stopped');
+      };
+      runs.push({ ending, running: running() });
     },
     stop,
     polls: () => telegram.callsOf('getUpdates').map(({ params }) => params),

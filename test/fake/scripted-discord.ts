@@ -1,9 +1,14 @@
 /**
  * A small Discord that a test controls: a gateway that follows the test, and a REST interface with
  * scripted answers. Without a script it answers that all is well.
+ *
+ * The gateway refuses what the real one refuses. Pages: https://discord.com/developers/docs/
+ * events/gateway (version and encoding, also of a resume; payloads of 4,096 bytes at most, 120 in a
+ * minute; a close with 1000 or 1001 ends the session) and topics/opcodes-and-status-codes (4001,
+ * 4002, 4005, 4008, 4012).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { until } from '../support/waiting.ts';
@@ -38,8 +43,12 @@ export class ScriptedDiscord {
   greets = true;
   /** Gateway connections are cut before they open. */
   unreachable = false;
+  /** So are only those to the address for a resume. */
+  resumeUnreachable = false;
   /** Gateway connections never open. */
   hangs = false;
+  /** The paths of the gateway connections that opened. */
+  readonly paths: string[] = [];
   refusedSockets = 0;
   acknowledges = true;
   /** Pings received; no ping has an answer while `pongs` is false. */
@@ -53,6 +62,7 @@ export class ScriptedDiscord {
   connections = 0;
   /** The events of this session, which a RESUME repeats. */
   #events: LiveEvent[] = [];
+  #isSessionOver = false;
   /** A client killed in the middle of a request leaves half of it. */
   #server = createServer((request, response) => {
     this.#rest(request, response).catch(() => response.destroy());
@@ -63,7 +73,8 @@ export class ScriptedDiscord {
   static async start(): Promise<ScriptedDiscord> {
     const discord = new ScriptedDiscord();
     discord.#server.on('upgrade', (request, socket, head) => {
-      if (discord.unreachable) {
+      const isLost = discord.resumeUnreachable && request.url?.startsWith('/resume') === true;
+      if (discord.unreachable || isLost) {
         discord.refusedSockets++;
         socket.destroy();
         return;
@@ -73,7 +84,9 @@ export class ScriptedDiscord {
         discord.refusedSockets++;
         return;
       }
-      discord.#gateway.handleUpgrade(request, socket, head, (made) => discord.#greet(made));
+      discord.#gateway.handleUpgrade(request, socket, head, (made) => {
+        discord.#greet(made, request.url ?? '');
+      });
     });
     await new Promise<void>((resolve) => discord.#server.listen(0, '127.0.0.1', resolve));
     return discord;
@@ -134,6 +147,11 @@ export class ScriptedDiscord {
     await until(String(holds), holds);
   }
 
+  /** Breaks off the connections that never opened. */
+  breakHanging(): void {
+    for (const socket of this.#hanging.splice(0)) (socket as Socket).resetAndDestroy();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#gateway.clients) socket.terminate();
     for (const socket of this.#hanging) socket.destroy();
@@ -142,23 +160,39 @@ export class ScriptedDiscord {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #greet(socket: WebSocket): void {
+  #greet(socket: WebSocket, address: string): void {
     const say = (frame: unknown): void => socket.send(JSON.stringify(frame));
+    const [path = '', query] = address.split('?');
+    this.paths.push(path);
     this.connections++;
+    let hasEntered = false;
+    const sentAt: number[] = [];
     socket.on('error', () => {});
     socket.on('ping', () => {
       this.pings++;
       if (this.pongs) socket.pong();
     });
     socket.on('close', (code) => {
+      // A connection that the test closes is no longer in the list.
+      const isByClient = this.sockets.includes(socket);
       this.sockets = this.sockets.filter((one) => one !== socket);
       this.closeCodes.push(code);
+      if (isByClient && (code === 1_000 || code === 1_001)) this.#isSessionOver = true;
     });
+    if (query !== 'v=10&encoding=json') return socket.close(4_012);
     socket.on('message', (data: Buffer) => {
+      const now = Date.now();
+      sentAt.push(now);
+      if (sentAt.filter((at) => now - at < 60_000).length > 120) return socket.close(4_008);
+      if (data.length > 4_096) return socket.close(4_002);
       const frame = JSON.parse(data.toString()) as LiveEvent;
       this.frames.push(frame);
       if (frame.op === 1 && this.acknowledges) say({ op: 11 });
-      if (frame.op === 2 || frame.op === 6) this.#welcome(socket, frame, say);
+      if (![1, 2, 6].includes(frame.op)) return socket.close(4_001);
+      if (frame.op === 1) return;
+      if (hasEntered) return socket.close(4_005);
+      hasEntered = true;
+      this.#welcome(socket, frame, say);
     });
     if (this.greets) say({ op: 10, d: { heartbeat_interval: this.heartbeatMs } });
   }
@@ -168,10 +202,12 @@ export class ScriptedDiscord {
     if (typeof how === 'number') return socket.close(how);
     if (how === 'silence') return;
     if (how !== 'well') return say({ op: 9, d: how === 'resumable' });
-    const isKnown = op === 2 || d['session_id'] === `session-${this.sessions}`;
+    const isTheirs = d['session_id'] === `session-${this.sessions}` && !this.#isSessionOver;
+    const isKnown = op === 2 || isTheirs;
     if (!isKnown) return say({ op: 9, d: false });
     if (op === 2) {
       this.sessions++;
+      this.#isSessionOver = false;
       const ready = {
         session_id: `session-${this.sessions}`,
         resume_gateway_url: `ws://127.0.0.1:${this.port}/resume`,

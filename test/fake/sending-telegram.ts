@@ -2,9 +2,15 @@
 import { patienceMs } from '../support/waiting.ts';
 import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
 import { loadLexer } from '../../src/channels/telegram/markdown.ts';
-import { createRateLimiter } from '../../src/channels/telegram/rate-limits.ts';
-import { send } from '../../src/channels/telegram/sending.ts';
-import type { Reply } from '../../src/domain/reply.ts';
+import { pollTimes } from '../../src/channels/telegram/polling.ts';
+import {
+  createRoom,
+  telegramKind,
+  TelegramPlatform,
+} from '../../src/channels/telegram/telegram.ts';
+import { parseTarget } from '../../src/channels/telegram/wire.ts';
+import { deliver } from '../../src/channels/messenger/delivery.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../src/domain/reply.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { handClock } from '../support/hand-clock.ts';
 import { ScriptedTelegram, token, type Planned } from './scripted-telegram.ts';
@@ -24,25 +30,29 @@ export async function startSending(
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { baseUrl = telegram.url } = given;
   const parts = { token, baseUrl, http, deadlines, steady };
-  const rateLimiter = createRateLimiter({ steady, deadlines, limits });
+  const room = createRoom({ steady, deadlines }, limits);
   const api = await loadBotApi(parts);
-  const tools = {
+  const random = given.random ?? (() => 0);
+  const platform = new TelegramPlatform(
+    { ...parts, random } as never,
     api,
-    lexer: await loadLexer(),
-    rateLimiter,
-    token,
-    random: given.random ?? (() => 0),
-  };
+    await loadLexer(),
+    room,
+    pollTimes,
+  );
+  const deps = { kind: telegramKind, platform, token, random };
+  const send = (reply: Reply, attempt: Attempt, by: AbortSignal): Promise<DeliveryOutcome> =>
+    deliver(deps, reply, parseTarget(reply.address)!, attempt, by);
   const { signal } = new AbortController();
   return {
     telegram,
     clock,
     send: (text: string, target = '[501,null,null]', attempt = first, by = signal, id = 'r1') =>
-      send(tools, replyTo(target, text, id), attempt, by),
+      send(replyTo(target, text, id), attempt, by),
     ask: (...says: readonly string[]) => {
       const choices = says.map((one) => ({ label: one.split(' ')[0]!, says: one }));
       const reply = { ...replyTo('[501,null,null]', 'May I?'), choices };
-      return send(tools, reply, first, signal);
+      return send(reply, first, signal);
     },
     payloads: () => telegram.callsOf('sendMessage').map(({ params }) => params),
     async [Symbol.asyncDispose]() {

@@ -5,7 +5,8 @@ import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { startFakeDiscord } from '../../../test/fake/discord.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
-import { patienceMs, within } from '../../../test/support/waiting.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
+import { BestEffort } from '../messenger/best-effort.ts';
 import { createApi } from './api.ts';
 
 test('beside a spare call, which waits for no limit, others wait as ever', async () => {
@@ -16,9 +17,10 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
   const api = await createApi(parts);
   const route = `/channels/${discord.direct(discord.user('Ada')).id}/messages` as const;
   // The library applies the limit once it knows the bucket of the route.
-  for (const content of ['one', 'two']) await api.post(route, { content });
-  const spare = api.post(route, { content: 'spare' }, undefined, { spare: 'in_turn' });
-  const needed = api.post(route, { content: 'three' });
+  for (const content of ['one', 'two']) await api.call('POST', route, { body: { content } });
+  await api.spare(new AbortController().signal);
+  const spare = api.call('POST', route, { body: { content: 'spare' }, isAdmitted: true });
+  const needed = api.call('POST', route, { body: { content: 'three' } });
   assert.equal((await needed).kind, 'ok');
   await spare;
   api.close();
@@ -26,22 +28,32 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
 });
 
 test('what nobody needs has its turn at what is left over, or is left out', async () => {
-  await using discord = await startFakeDiscord();
   const clock = handClock();
+  await using discord = await startFakeDiscord({ now: clock.now });
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...clock });
-  const places = Array.from({ length: 70 }, () => discord.direct(discord.user('Ada')).id);
+  const { signal } = new AbortController();
+  const room = { spare: (_place: string, by: AbortSignal) => api.spare(by) };
+  const bestEffort = new BestEffort({ room, ...clock });
+  const places = Array.from({ length: 110 }, () => discord.direct(discord.user('Ada')).id);
   const asking = Promise.all(
     places.map((place) =>
-      api.post(`/channels/${place}/typing`, undefined, undefined, { spare: 'in_turn' }),
+      bestEffort.offer(
+        'typing',
+        place,
+        () => api.call('POST', `/channels/${place}/typing`, { isAdmitted: true }),
+        signal,
+      ),
     ),
   );
-  for (let passedMs = 0; passedMs < 1_500; passedMs += 10) {
+  const over = new AbortController();
+  void asking.then(() => over.abort());
+  while (!over.signal.aborted) {
     clock.pass(10);
     await new Promise<void>((acted) => clock.deadlines.after(0, acted));
   }
-  const said = await within('what became of them', asking);
-  const unasked = said.filter((one) => one.kind === 'refused' && one.unasked);
+  const said = await asking;
+  const unasked = said.filter((one) => one === null);
   assert.ok(unasked.length > 0 && unasked.length < 35, String(unasked.length));
   api.close();
   await http.close();

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { fromNow, handClock } from '../../../test/support/hand-clock.ts';
-import { connectionLimits } from './connection.ts';
-import { PingMonitor } from './ping-monitor.ts';
+import { connectionLimits, PingMonitor } from './connection.ts';
 
 test('a platform that cannot be reached at the start is tried until it can', async () => {
   await using bench = await startDiscordBench();
@@ -146,4 +145,19 @@ test('it stops at once while a connection is being made', async () => {
   await discord.until(() => discord.refusedSockets === 1);
   await stop();
   assert.equal(channel.health().state, 'stopped');
+});
+
+test('a handshake that hangs and breaks off later ends no process', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.hangs = true;
+  let skippedMs = 0;
+  const { channel } = await bench.run({ steady: () => fromNow(skippedMs) });
+  await discord.until(() => discord.refusedSockets === 1);
+  skippedMs = 61_000;
+  await discord.until(() => discord.refusedSockets === 2);
+  discord.hangs = false;
+  discord.breakHanging();
+  await discord.until(() => channel.health().state === 'up');
+  assert.match(JSON.stringify(bench.calls), /its gateway was not ready within 60 s/);
 });

@@ -1,23 +1,19 @@
 /**
- * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard sends heartbeats,
- * identifies, resumes and reconnects by itself. This class supervises it: it never uses the shard's
- * own sequence, ends a shard that makes no progress, catches everything that it throws, and keeps
- * an ended shard from doing anything more.
+ * One connection to Discord's gateway: a client on the WebSocket package `ws`. It opens a socket,
+ * identifies or resumes, sends heartbeats, and opens another socket when one closes. It ends when
+ * that makes no progress, and when somebody ends it.
  *
- * Format: https://discord.com/developers/docs/events/gateway (API version 10, JSON).
+ * Format: https://discord.com/developers/docs/events/gateway (API version 10, JSON, uncompressed).
  *
  * States: connecting → ready ⇄ connecting → ended. `ended` resolves once with the reason.
  */
-import type * as discordWs from '@discordjs/ws';
+import type * as ws from 'ws';
 import { pause } from '../../lib/backoff.ts';
 import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { HealthState } from '../channel.ts';
-import { contain } from './contained-shard.ts';
-import type { IdentifyBudget } from './identify-budget.ts';
-import { PingMonitor, type PingMonitorLimits } from './ping-monitor.ts';
-import { refusalOf } from './refusals.ts';
-import type { Sessions } from './session.ts';
-import { isGatewayUrl, type GatewayInfo } from './wire.ts';
+
+import type { Dispatch, IdentifyBudget, IdentifyLimits, Sessions } from './session.ts';
+import { fieldsOf, isGatewayUrl, textOf, type Fields, type GatewayInfo } from './wire.ts';
 
 /** `refused`: for good; `message` names the remedy. */
 export type ConnectionEnd =
@@ -29,7 +25,7 @@ export type ConnectionEnd =
   | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
 
 export type ConnectionLimits = PingMonitorLimits & {
-  /** From the start to READY or RESUMED. */
+  /** From the start, or from a close, to READY or RESUMED. */
   readonly connectMs: number;
   /** The platform wants a heartbeat about every 41 s. */
   readonly silentMs: number;
@@ -48,9 +44,8 @@ export const connectionLimits: ConnectionLimits = {
   closesMax: 5,
 };
 
-export type Dispatch = { readonly name: string; readonly sequence: number; readonly data: unknown };
-
 export type ConnectionDeps = Clock & {
+  readonly WebSocket: typeof ws.WebSocket;
   readonly token: string;
   /** The name of the token's variable, for messages to people. */
   readonly tokenName: string;
@@ -59,60 +54,83 @@ export type ConnectionDeps = Clock & {
   readonly budget: IdentifyBudget;
   readonly keepBudget: () => Promise<void>;
   readonly health: HealthState;
+  readonly random: () => number;
   /** Called with every event of the session, in order; returns at once. */
   readonly dispatched: (dispatch: Dispatch) => void;
   /** Called when a session begins or resumes, before its first event. */
   readonly entered: () => void;
   readonly faulted: (error: unknown) => void;
-  readonly limits: ConnectionLimits;
+  readonly limits: ConnectionLimits & Pick<IdentifyLimits, 'spacingMs'>;
 };
 
+/** Format: https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway */
+const op = {
+  dispatch: 0,
+  heartbeat: 1,
+  identify: 2,
+  resume: 6,
+  reconnect: 7,
+  invalidSession: 9,
+  hello: 10,
+  heartbeatAck: 11,
+} as const;
 /** Guilds, GuildMessages, DirectMessages and the privileged MessageContent. */
 const intents = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
-/** A code that allows a resume: 1000 would end the session. */
+/** A code that allows a resume: 1000 and 1001 would end the session. */
 const resumableCode = 4200;
-const closeMs = 2_000;
+/** The session cannot be resumed. The platform answers other lost sessions with op 9. */
+const invalidSequenceCode = 4007;
+/** Between the end of a socket and the next one. */
+const againMs = 500;
+/** The longest timer of Node. */
+const intervalMsMax = 2 ** 31 - 1;
+/** Beyond 120 payloads in a minute the platform closes the connection. */
+const [sendsMax, sendsMs] = [115, 60_000];
+
+/** Frames of 17 MB have been seen. The types of `ws` do not have `closeTimeout` yet. */
+const socketOptions = {
+  handshakeTimeout: 30_000,
+  closeTimeout: 2_000,
+  maxPayload: 64 * 1024 * 1024,
+  perMessageDeflate: false,
+};
 
 export class Connection {
   readonly #deps: ConnectionDeps;
-  readonly #shard: discordWs.WebSocketShard;
   readonly #end = Promise.withResolvers<ConnectionEnd>();
+  readonly #ending = new AbortController();
   readonly #ticker: NodeJS.Timeout;
-  readonly #pingMonitor: PingMonitor;
   readonly #closes: SteadyTime[] = [];
-  #isEnded = false;
+  #socket: ws.WebSocket;
+  #pingMonitor: PingMonitor;
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+  /** Whether the last heartbeat was answered. */
+  #isAcked = true;
   #hasHello = false;
+  /** svc has closed the socket; its further frames do not count. */
+  #isLeaving = false;
+  #isEnded = false;
   #ready = false;
   #everReady = false;
+  /** Whether the last socket brought anything. If not, the next one avoids the resume URL. */
+  #isReached = true;
+  #againMs = againMs;
+  #sentAt: readonly SteadyTime[] = [];
   #connectingSince: SteadyTime;
   /** By the time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
   #lastSignAt: SteadyTime;
 
-  constructor(library: typeof discordWs, deps: ConnectionDeps) {
+  constructor(deps: ConnectionDeps) {
+    const { now, steady, limits } = deps;
     this.#deps = deps;
-    this.#tickedAt = deps.now();
-    this.#connectingSince = deps.steady();
+    this.#tickedAt = now();
+    this.#connectingSince = steady();
     this.#lastSignAt = this.#connectingSince;
-    this.#shard = new library.WebSocketShard(
-      {
-        options: optionsOf(library, deps),
-        retrieveSessionInfo: () => this.#sessionInfo(),
-        updateSessionInfo: (_id, info) => this.#sessionChanged(info),
-        waitForIdentify: (_id, signal) => this.#mayIdentify(signal),
-      },
-      0,
-    );
-    contain(this.#shard, (error) => {
-      deps.faulted(error);
-      this.#break('its gateway sent something unreadable');
-    });
-    this.#pingMonitor = new PingMonitor(deps.steady, deps.limits, (ms) => this.#silenceChanged(ms));
-    this.#listen();
-    this.#ticker = setInterval(() => this.#tick(), deps.limits.tickMs);
+    this.#pingMonitor = this.#monitor();
+    this.#socket = this.#open();
+    this.#ticker = setInterval(() => this.#tick(), limits.tickMs);
     this.#ticker.unref();
-    // The promise rejects when the platform refuses; the close codes report the same.
-    this.#shard.connect().catch(() => {});
   }
 
   get ended(): Promise<ConnectionEnd> {
@@ -124,7 +142,11 @@ export class Connection {
     if (this.#isEnded) return;
     this.#isEnded = true;
     clearInterval(this.#ticker);
-    void this.#close().then(() => this.#end.resolve(end));
+    this.#ending.abort();
+    const socket = this.#socket;
+    if (socket.readyState === socket.CLOSED) return this.#end.resolve(end);
+    socket.once('close', () => this.#end.resolve(end));
+    this.#leave();
   }
 
   #break(reason: string): void {
@@ -135,45 +157,170 @@ export class Connection {
     this.end({ kind: 'broken', reason, wasReady: this.#everReady });
   }
 
-  #listen(): void {
-    const { sessions, health, entered, dispatched, steady } = this.#deps;
-    const shard = this.#shard;
-    const noteSign = (): void => {
-      this.#lastSignAt = steady();
-      this.#pingMonitor.noteSign();
-      health.seen();
-    };
-    const ready = (): void => {
-      if (this.#isEnded) return;
-      noteSign();
-      this.#ready = true;
-      this.#everReady = true;
-      this.#closes.length = 0;
-      sessions.resumed();
-      health.become('up');
-      entered();
-    };
-    shard.on('hello', () => (this.#hasHello = true));
-    shard.on('ready', ready);
-    shard.on('resumed', ready);
-    shard.on('heartbeat', noteSign);
-    shard.on('dispatch', ({ t: name, s: sequence, d: data }) => {
-      this.#pingMonitor.noteSign();
-      if (!this.#isEnded) dispatched({ name, sequence, data });
+  #open(): ws.WebSocket {
+    const { WebSocket, info, sessions } = this.#deps;
+    const resumeUrl = this.#isReached ? sessions.current?.resumeUrl : undefined;
+    this.#isReached = false;
+    const url = new URL(resumeUrl ?? info.url);
+    url.search = 'v=10&encoding=json';
+    url.hash = '';
+    const socket = new WebSocket(url, socketOptions);
+    // Without a listener an error would end the process; a close follows each one.
+    socket.on('error', () => {});
+    socket.on('message', (data, isBinary) => {
+      if (isBinary || !Buffer.isBuffer(data)) return;
+      this.#guard(() => this.#received(frameOf(data)));
     });
-    shard.on('closed', (code) => this.#closed(code));
-    // Without a listener an error would end the process; `closed` follows both events.
-    shard.on('error', () => {});
-    shard.on('socketError', () => {});
+    socket.on('close', (code) => this.#guard(() => this.#closed(code)));
+    return socket;
   }
 
-  #closed(code: number): void {
+  #monitor(): PingMonitor {
+    const { steady, limits } = this.#deps;
+    return new PingMonitor(steady, limits, (ms) => this.#silenceChanged(ms));
+  }
+
+  /** What runs in a listener throws only if svc has a bug, which ends the connection alone. */
+  #guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#deps.faulted(error);
+    }
+  }
+
+  #received(frame: Fields): void {
+    if (this.#isEnded || this.#isLeaving) return;
+    this.#isReached = true;
+    const data = frame['d'];
+    switch (frame['op']) {
+      case op.hello:
+        return this.#greeted(fieldsOf(data)['heartbeat_interval']);
+      case op.heartbeat:
+        return this.#sendHeartbeat();
+      case op.heartbeatAck:
+        this.#isAcked = true;
+        return this.#noteSign();
+      case op.reconnect:
+        return this.#leave();
+      case op.invalidSession: {
+        const { sessions, random, limits } = this.#deps;
+        if (data !== true) sessions.lose();
+        // Discord's pages named a pause of 1 to 5 s, in which the other side may recover.
+        this.#againMs = Math.max(againMs, limits.spacingMs * (0.2 + 0.8 * random()));
+        return this.#leave();
+      }
+      case op.dispatch:
+        this.#pingMonitor.noteSign();
+        return this.#dispatched(frame);
+      default:
+    }
+  }
+
+  #greeted(intervalMs: unknown): void {
+    const isKnown = typeof intervalMs === 'number' && intervalMs > 0 && intervalMs < intervalMsMax;
+    if (!isKnown) return this.#unreadable();
+    if (this.#hasHello) return;
+    this.#hasHello = true;
+    const { sessions, token, random, faulted } = this.#deps;
+    this.#beatIn(random() * intervalMs, intervalMs);
+    const session = sessions.current;
+    if (session === null) return void this.#identify().catch(faulted);
+    this.#send(op.resume, { token, seq: session.sequence, session_id: session.id });
+  }
+
+  #dispatched({ t: name, s: sequence, d: data }: Fields): void {
+    const { sessions, info, dispatched } = this.#deps;
+    if (typeof name !== 'string' || typeof sequence !== 'number') return this.#unreadable();
+    if (name === 'READY') {
+      const ready = fieldsOf(data);
+      const id = textOf(ready['session_id']);
+      const url = textOf(ready['resume_gateway_url']);
+      if (id === '') return this.#unreadable();
+      const resumeUrl = isGatewayUrl(url) ? url : info.url;
+      if (id !== sessions.current?.id) sessions.begin(id, resumeUrl, sequence);
+    }
+    if (name === 'READY' || name === 'RESUMED') this.#enter();
+    if (!this.#isEnded) dispatched({ name, sequence, data });
+  }
+
+  #enter(): void {
+    const { sessions, health, entered } = this.#deps;
+    this.#noteSign();
+    this.#ready = true;
+    this.#everReady = true;
+    this.#closes.length = 0;
+    sessions.resumed();
+    health.become('up');
+    entered();
+  }
+
+  #noteSign(): void {
+    this.#lastSignAt = this.#deps.steady();
+    this.#pingMonitor.noteSign();
+    this.#deps.health.seen();
+  }
+
+  #unreadable(): void {
+    this.#break('its gateway sent something unreadable');
+  }
+
+  /** Sends heartbeats. A connection that has not answered the last one is dead: it is resumed. */
+  #beatIn(waitMs: number, everyMs: number): void {
+    this.#heartbeatTimer = setTimeout(() => {
+      if (!this.#isAcked) return this.#leave();
+      this.#isAcked = false;
+      this.#sendHeartbeat();
+      this.#beatIn(everyMs, everyMs);
+    }, waitMs);
+  }
+
+  #sendHeartbeat(): void {
+    this.#send(op.heartbeat, this.#deps.sessions.current?.sequence ?? null);
+  }
+
+  /** Sends nothing beyond the platform's limit, or on a socket that is not open. */
+  #send(code: number, data: unknown): void {
+    const now = this.#deps.steady();
+    this.#sentAt = this.#sentAt.filter((at) => now - at < sendsMs);
+    if (this.#socket.readyState !== this.#socket.OPEN || this.#sentAt.length >= sendsMax) return;
+    this.#sentAt = [...this.#sentAt, now];
+    this.#socket.send(JSON.stringify({ op: code, d: data }));
+  }
+
+  /** Identifies when a new session may begin. If that takes too long, the connection ends. */
+  async #identify(): Promise<void> {
+    const { budget, keepBudget, info, limits, token } = this.#deps;
+    const socket = this.#socket;
+    const isOpen = (): boolean => socket.readyState === socket.OPEN;
+    let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
+    if (ms !== null && ms < limits.connectMs / 4) {
+      await pause(ms, this.#ending.signal);
+      if (!isOpen()) return;
+      ms = budget.take();
+    }
+    if (ms !== null) return this.end({ kind: 'waits', ms });
+    await keepBudget();
+    if (!isOpen()) return;
+    const properties = { os: process.platform, browser: 'svc', device: 'svc' };
+    this.#send(op.identify, { token, properties, intents, compress: false, shard: [0, 1] });
+  }
+
+  /** Closes the socket so that the session can be resumed. */
+  #leave(): void {
+    this.#isLeaving = true;
+    clearTimeout(this.#heartbeatTimer);
+    this.#socket.close(resumableCode, 'svc resumes later');
+  }
+
+  #closed(wireCode: number): void {
+    clearTimeout(this.#heartbeatTimer);
     if (this.#isEnded) return;
     const { sessions, health, steady, tokenName, limits } = this.#deps;
+    const code = this.#isLeaving ? resumableCode : wireCode;
     const message = refusalOf(code, tokenName);
     if (message !== null) return this.end({ kind: 'refused', message });
-    // Invalid sequence: the session cannot be resumed.
-    if (code === 4007) sessions.lose();
+    if (code === invalidSequenceCode) sessions.lose();
     if (!this.#ready) {
       if (this.#hasHello) sessions.resumeFailed();
       const at = steady();
@@ -183,10 +330,22 @@ export class Connection {
         return this.#break(`its gateway closed the connection ${limits.closesMax} times (${code})`);
       }
     }
-    this.#ready = false;
-    this.#hasHello = false;
-    this.#connectingSince = steady();
     health.become('degraded', `the connection was closed (${code}); it is made again`);
+    this.#connectingSince = steady();
+    this.#hasHello = false;
+    this.#ready = false;
+    void this.#openAgain();
+  }
+
+  async #openAgain(): Promise<void> {
+    await pause(this.#againMs, this.#ending.signal);
+    if (this.#isEnded) return;
+    this.#againMs = againMs;
+    this.#isAcked = true;
+    this.#isLeaving = false;
+    this.#sentAt = [];
+    this.#pingMonitor = this.#monitor();
+    this.#socket = this.#open();
   }
 
   #tick(): void {
@@ -203,7 +362,7 @@ export class Connection {
     if (this.#ready && at - this.#lastSignAt > limits.silentMs) {
       return this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
     }
-    if (this.#ready) this.#pingMonitor.heartbeat(this.#shard['connection']);
+    if (this.#ready) this.#pingMonitor.heartbeat(this.#socket);
   }
 
   /**
@@ -216,79 +375,120 @@ export class Connection {
     if (silentForMs === null) health.become('up');
     else health.become('degraded', 'its gateway is silent: check the network', silentForMs);
   }
+}
 
-  #sessionInfo() {
-    // An ended shard may still be in a pause of its own; it then waits here for ever.
-    if (this.#isEnded) return new Promise<null>(() => {});
-    const session = this.#deps.sessions.current;
-    if (session === null) return null;
-    const { id: sessionId, resumeUrl: resumeURL, sequence } = session;
-    return { sessionId, resumeURL, sequence, shardId: 0, shardCount: 1 };
-  }
+// Final refusals of the platform, and the remedy for each.
 
-  /**
-   * Called with the session that the library would store. Only two cases count: a new session, and
-   * a session that Discord declared invalid.
-   */
-  #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
-    if (this.#isEnded) return;
-    const { sessions } = this.#deps;
-    if (info === null) {
-      // The library also calls this after a network failure or a timeout.
-      const declaredInvalid = this.#hasHello;
-      if (declaredInvalid) sessions.lose();
-      return;
-    }
-    const { sessionId, resumeURL, sequence } = info;
-    if (sessionId === sessions.current?.id) return;
-    const resumeUrl = isGatewayUrl(resumeURL) ? resumeURL : this.#deps.info.url;
-    sessions.begin(sessionId, resumeUrl, sequence);
-  }
+export function tokenRefused(tokenName: string): string {
+  return (
+    `the token in ${tokenName} was refused; copy it anew from the developer portal ` +
+    '(Bot → Reset Token), and restart'
+  );
+}
 
-  /** Resolves when a new session may begin. If that takes too long, the connection ends. */
-  async #mayIdentify(signal: AbortSignal): Promise<void> {
-    const { budget, keepBudget, info, limits } = this.#deps;
-    let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
-    if (ms !== null && ms < limits.connectMs / 4) {
-      await pause(ms, signal);
-      ms = budget.take();
-    }
-    if (ms !== null) {
-      this.end({ kind: 'waits', ms });
-      // The library would identify both after a resolve and after a rejection.
-      return new Promise(() => {});
-    }
-    await keepBudget();
-  }
-
-  async #close(): Promise<void> {
-    const socket = this.#shard['connection'];
-    if (socket?.readyState === 0) socket.terminate();
-    const closing = this.#shard.destroy({ code: resumableCode, reason: 'svc resumes later' });
-    const closed = new AbortController();
-    await Promise.race([closing, pause(closeMs, closed.signal)]);
-    closed.abort();
-    socket?.terminate();
+/**
+ * Format: https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
+ * @param code the close code of the gateway
+ * @returns null: another try may succeed
+ */
+function refusalOf(code: number, tokenName: string): string | null {
+  switch (code) {
+    case 4004:
+      return tokenRefused(tokenName);
+    case 4013:
+    case 4014:
+      return 'switch on MESSAGE CONTENT INTENT under Bot in the developer portal, and restart';
+    case 4010:
+    case 4011:
+      return 'the bot is in more servers than one connection serves (2,500); take it out of some';
+    case 4012:
+      return 'the platform no longer speaks version 10 of its gateway; a newer svc is needed';
+    default:
+      return null;
   }
 }
 
-function optionsOf(library: typeof discordWs, { token, info }: ConnectionDeps) {
-  const limit = { total: 1_000, remaining: info.sessionsLeft, reset_after: 0, max_concurrency: 1 };
-  const name = 'svc';
-  return {
-    token,
-    intents,
-    version: '10',
-    encoding: library.Encoding.JSON,
-    compression: null,
-    useIdentifyCompression: false,
-    identifyProperties: { os: process.platform, browser: name, device: name },
-    initialPresence: null,
-    largeThreshold: null,
-    handshakeTimeout: 30_000,
-    helloTimeout: 30_000,
-    readyTimeout: 30_000,
-    shardCount: 1,
-    gatewayInformation: { url: info.url, shards: 1, session_start_limit: limit },
-  };
+/** Without fields: the text is no JSON object. */
+function frameOf(data: Buffer): Fields {
+  try {
+    return fieldsOf(JSON.parse(data.toString()));
+  } catch {
+    return {};
+  }
+}
+
+type PingMonitorLimits = {
+  /** The time between two pings. */
+  readonly tickMs: number;
+  /** The connection counts as quiet after this time without anything, even an answer to a ping. */
+  readonly quietMs: number;
+};
+
+/** A round that is later than this shows a slow process, and says nothing about the connection. */
+const lateMs = 2_000;
+
+/** The part of a socket that the ping monitor uses. */
+type PingSocket = {
+  on(event: 'pong', noteSign: () => void): unknown;
+  ping(data: undefined, mask: undefined, done: () => void): void;
+};
+
+/**
+ * Watches whether an open socket still brings anything. It sends WebSocket pings, which every
+ * server must answer (RFC 6455, section 5.5.3). Discord counts heartbeats as events of the gateway,
+ * but not pings. If a server never answers a ping, only its heartbeats count.
+ *
+ * States: heard ⇄ quiet. Each change is reported once.
+ */
+export class PingMonitor {
+  readonly #steady: () => SteadyTime;
+  readonly #limits: PingMonitorLimits;
+  readonly #changed: (quietForMs: number | null) => void;
+  #listens = false;
+  #answers = false;
+  #isQuiet = false;
+  #lastSignAt: SteadyTime;
+  #heartbeatAt: SteadyTime;
+
+  /** @param changed called with the time since the last sign; null: there is a new sign */
+  constructor(
+    steady: () => SteadyTime,
+    limits: PingMonitorLimits,
+    changed: (quietForMs: number | null) => void,
+  ) {
+    this.#steady = steady;
+    this.#limits = limits;
+    this.#changed = changed;
+    this.#lastSignAt = steady();
+    this.#heartbeatAt = this.#lastSignAt;
+  }
+
+  /** Notes a sign of life. */
+  noteSign(): void {
+    this.#lastSignAt = this.#steady();
+    if (!this.#isQuiet) return;
+    this.#isQuiet = false;
+    this.#changed(null);
+  }
+
+  /** Must be called every `tickMs` while the socket is open. */
+  heartbeat(socket: PingSocket): void {
+    const at = this.#steady();
+    const isLate = at - this.#heartbeatAt > this.#limits.tickMs + lateMs;
+    this.#heartbeatAt = at;
+    if (!this.#listens) {
+      this.#listens = true;
+      socket.on('pong', () => {
+        this.#answers = true;
+        this.noteSign();
+      });
+    }
+    const quietForMs = at - this.#lastSignAt;
+    if (this.#answers && !this.#isQuiet && !isLate && quietForMs > this.#limits.quietMs) {
+      this.#isQuiet = true;
+      this.#changed(quietForMs);
+    }
+    // If the ping cannot be sent, a close follows.
+    socket.ping(undefined, undefined, () => {});
+  }
 }

@@ -6,15 +6,27 @@ import { patienceMs } from '../../../test/support/waiting.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { systemClock } from '../../lib/clock.ts';
-import type { Reply } from '../../domain/reply.ts';
-import { createApi } from './api.ts';
-import { Deferrals } from './deferrals.ts';
-import { fieldsOf } from './fields.ts';
-import { parseCommand } from './slash-commands.ts';
-import { parseTarget } from './wire.ts';
+import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { createApi, type Api } from './api.ts';
+import { outgoingOf, plainOutcome } from '../messenger/delivery.ts';
+import { discordKind } from './discord.ts';
+import { Deferrals, parseCommand } from './interactions.ts';
+import { fieldsOf, parseTarget, type Target } from './wire.ts';
 
 const { signal } = new AbortController();
 const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) as unknown as Reply;
+
+/** What the reply becomes as the response; null: it is a message. */
+async function complete(
+  deferrals: Deferrals,
+  api: Api,
+  said: Reply,
+  target: Target,
+): Promise<DeliveryOutcome | null> {
+  const result = await deferrals.complete(api, outgoingOf(discordKind, said, target), signal);
+  const platform = { meaningOf: () => null } as never;
+  return result && plainOutcome({ platform, token: 'bot token' }, result, said);
+}
 
 async function stage() {
   // The answered message is recent, however slow the machine is.
@@ -61,9 +73,9 @@ test('the first reply completes it, and what comes after is a message', async ()
   deferrals.defer(it.api, deferral);
   // The same event arrives again in a resumed session.
   deferrals.defer(it.api, deferral);
-  const first = await deferrals.complete(it.api, reply('one'), target, 'bot token', signal);
+  const first = await complete(deferrals, it.api, reply('one'), target);
   assert.deepEqual(first, { kind: 'delivered' });
-  assert.equal(await deferrals.complete(it.api, reply('two'), target, 'bot token', signal), null);
+  assert.equal(await complete(deferrals, it.api, reply('two'), target), null);
   assert.equal(it.shown(), 'one');
 });
 
@@ -75,7 +87,7 @@ test('where a reply begins with a file, that is what completes it', async () => 
   const file = { name: 'code.ts' };
   const uploaded = { field: 'files[0]', type: 'text/plain; charset=utf-8' };
   const long = { ...reply('let x = 1;'), file } as Reply;
-  const done = await deferrals.complete(it.api, long, target, 'bot token', signal);
+  const done = await complete(deferrals, it.api, long, target);
   assert.deepEqual(done, { kind: 'delivered' });
   const { original } = it.discord.slash.chosen.at(-1)!;
   assert.equal(original?.content, '');
@@ -91,12 +103,9 @@ test('another process completes what waits, and nothing twice', async () => {
   const after = new Deferrals();
   // The event arrives again, and the platform already has its answer.
   after.defer(it.api, deferral);
-  const done = await after.complete(it.api, reply('one'), target, 'bot token', signal);
+  const done = await complete(after, it.api, reply('one'), target);
   assert.deepEqual(done, { kind: 'delivered' });
-  assert.equal(
-    await new Deferrals().complete(it.api, reply('two'), target, 'bot token', signal),
-    null,
-  );
+  assert.equal(await complete(new Deferrals(), it.api, reply('two'), target), null);
   assert.equal(it.shown(), 'one');
 });
 
@@ -107,11 +116,11 @@ test('what another process completed with this reply is not sent again', async (
     const { deferral, target } = it.choose();
     const before = new Deferrals();
     before.defer(it.api, deferral);
-    await before.complete(it.api, said, target, 'bot token', signal);
-    const again = await new Deferrals().complete(it.api, said, target, 'bot token', signal);
+    await complete(before, it.api, said, target);
+    const again = await complete(new Deferrals(), it.api, said, target);
     assert.deepEqual(again, { kind: 'delivered' });
     const rest = { ...said, id: `${said.id}-01` } as Reply;
-    assert.equal(await new Deferrals().complete(it.api, rest, target, 'bot', signal), null);
+    assert.equal(await complete(new Deferrals(), it.api, rest, target), null);
   }
 });
 
@@ -121,11 +130,8 @@ test('what could not be put off is a message', async () => {
   const deferrals = new Deferrals();
   it.discord.fail('POST /interactions/:id/:token/callback', { kind: 'status', status: 404 });
   deferrals.defer(it.api, deferral);
-  assert.equal(await deferrals.complete(it.api, reply('one'), target, 'bot token', signal), null);
-  assert.equal(
-    await new Deferrals().complete(it.api, reply('one'), target, 'bot token', signal),
-    null,
-  );
+  assert.equal(await complete(deferrals, it.api, reply('one'), target), null);
+  assert.equal(await complete(new Deferrals(), it.api, reply('one'), target), null);
 });
 
 test('a try that ends badly is tried again at the same place', async () => {
@@ -135,10 +141,10 @@ test('a try that ends badly is tried again at the same place', async () => {
   deferrals.defer(it.api, deferral);
   const patch = 'PATCH /webhooks/:id/:token/messages/@original';
   it.discord.fail(patch, { kind: 'status', status: 500 });
-  const failed = await deferrals.complete(it.api, reply('one'), target, 'bot token', signal);
+  const failed = await complete(deferrals, it.api, reply('one'), target);
   assert.equal(failed?.kind, 'retry');
   it.discord.fail(patch, { kind: 'rate-limit', retryAfterSeconds: 1 });
-  const limited = await deferrals.complete(it.api, reply('one'), target, 'bot token', signal);
+  const limited = await complete(deferrals, it.api, reply('one'), target);
   assert.equal(limited?.kind, 'paced');
   assert.equal(it.shown(), '');
 });

@@ -1,264 +1,292 @@
 /**
  * The Discord channel (`messenger_b`): messages arrive over the gateway, replies go out over REST.
+ * This file has the facts and the calls that `../messenger/` needs.
  *
- * svc loads both libraries on demand, so a service without this channel pays nothing for them.
+ * For some minutes Discord recognises a repeated new message by its nonce, and answers with the
+ * existing one. A preview's nonce comes from its question. By it the reply finds a preview even if
+ * nobody saw whether Discord made it.
+ *
+ * Format: https://discord.com/developers/docs/resources/message#create-message, #edit-message; error
+ * codes: https://discord.com/developers/docs/topics/opcodes-and-status-codes
  */
-import type { AccessConfig } from '../../config/config.ts';
-import type { MessengerConfig } from '../registry.ts';
-import type { ChannelState, Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
-import { channelKeyOf, type ConversationId } from '../../domain/ids.ts';
-import type { Address } from '../../domain/message.ts';
-import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Deadlines } from '../../lib/deadlines.ts';
-import type { HttpClient } from '../../lib/http-client.ts';
-import { LoadOnce } from '../../lib/load-once.ts';
-import type { Stop } from '../../lib/stop.ts';
-import {
-  HealthState,
-  type Receive,
-  type Channel,
-  type ChannelHealth,
-  type FetchResult,
-  type Identity,
-  type Messenger,
-  type OfferedCommands,
-  type Opened,
-  type Preview,
-  type PreviewRequest,
-  type Unfit,
-} from '../channel.ts';
-import { splitReply } from '../messenger/code-files.ts';
-import { CommandMenu } from '../messenger/command-menu.ts';
-import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
-import { noPreview, Cleanup } from '../messenger/growing-message.ts';
-import { BackoffWindows } from '../messenger/low-priority-queue.ts';
-import { createApi, type Api } from './api.ts';
-import { connectionLimits } from './connection.ts';
-import { runGateway, type GatewayLimits } from './gateway.ts';
-import { Deferrals } from './deferrals.ts';
-import { fetchFile } from './fetching.ts';
+import type { ConversationId } from '../../domain/ids.ts';
+import type { FetchResult, Identity, Messenger, OfferedCommands } from '../channel.ts';
+import type { MenuOutcome } from '../messenger/command-menu.ts';
+import { continuationMark } from '../messenger/growing-message.ts';
+import { MessengerChannel, unfetched, type MessengerDeps } from '../messenger/messenger.ts';
+import type {
+  DirectChat,
+  Intake,
+  Meaning,
+  Outgoing,
+  Platform,
+  PlatformKind,
+  Room,
+} from '../messenger/platform.ts';
+import { codeAsMarkdown } from '../messenger/splitting.ts';
+import { createApi, type Api, type Refused, type Result } from './api.ts';
+import { tokenRefused } from './connection.ts';
+import { gatewayLimits, runGateway, type GatewayLimits } from './gateway.ts';
+import { Deferrals, fileForm, publishCommands, refusesFile } from './interactions.ts';
 import { discord } from './kind.ts';
-import { identifyLimits } from './identify-budget.ts';
-import { deliver, outcomeOf } from './outbound.ts';
-import { beginPreview, previewName } from './previews.ts';
-import { remove, withoutUnsure } from './place-reply.ts';
-import { showEyes } from './reaction.ts';
-import { tokenMalformed, tokenRefused } from './refusals.ts';
-import { publishCommands } from './slash-commands.ts';
-import { Typing } from './typing.ts';
-import { fieldsOf, idOf } from './fields.ts';
-import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
+import {
+  bodyOf,
+  fieldsOf,
+  idOf,
+  listOf,
+  nonceFits,
+  parseSelf,
+  parseTarget,
+  textUnitsMax,
+  type Target,
+} from './wire.ts';
 
-export type DiscordDeps = Clock & {
-  readonly config: MessengerConfig;
-  readonly token: string;
-  readonly http: HttpClient;
-  readonly deadlines: Deadlines;
-  readonly events: Events;
-  readonly random: () => number;
+export type DiscordDeps = MessengerDeps & {
   /** Shorter limits for tests; `gatewayLimits` gives the others. */
   readonly limits?: Partial<GatewayLimits>;
 };
 
-const gatewayLimits: GatewayLimits = {
-  ...connectionLimits,
-  ...identifyLimits,
-  pauseMs: 5_000,
-  pauseMsMax: 600_000,
-};
-
-const cutting = {
-  unitsMax: textUnitsMax,
-  unitsOf: (text: string) => text.length,
-  fences: true,
-  codeCharactersMax: 1_500,
-};
-
 /** Makes the channel; it loads and asks nothing before `open` or `identify`. */
-export function createDiscordChannel(deps: DiscordDeps): Messenger {
-  return new Discord(deps);
+export function createDiscordChannel({ limits, ...deps }: DiscordDeps): Messenger {
+  return new MessengerChannel(discordKind, deps, async (given) => {
+    const { token, config, http, deadlines, now, steady } = given;
+    const { baseUrl } = config;
+    const api = await createApi({ token, baseUrl, http, deadlines, now, steady });
+    return new DiscordPlatform(given, api, { ...gatewayLimits, ...limits });
+  });
 }
 
-class Discord implements Messenger {
-  readonly reportsSessions = false;
-  readonly #deps: DiscordDeps;
-  readonly #health: HealthState;
-  readonly #typing = new Typing();
-  readonly #seenMessages = new FirstSeen();
-  readonly #backoff: BackoffWindows<'reaction'>;
+export const discordKind: PlatformKind<Target> = {
+  kind: discord,
+  textUnitsMax,
+  codeCharactersMax: 1_500,
+  buttons: { labelUnitsMax: 80, saysBytesMax: 100 },
+  // Discord drops "… is typing" after 10 s.
+  typingEveryMs: 8_000,
+  silence: null,
+  malformedToken: (tokenEnv) =>
+    `the value of ${tokenEnv} is no bot token, which has three parts with dots between them; ` +
+    'copy it from the developer portal (Bot → Reset Token)',
+  parseTarget: ({ target }) => parseTarget(target),
+  isGroup: ({ message }) => message !== null,
+  // A deferred response shows that svc works on it, and the reply completes it.
+  showsWork: ({ deferred }) => deferred === undefined,
+  editedQuestion: ({ edits }) => edits ?? null,
+  isAcknowledged: ({ acknowledged }) => acknowledged === true,
+  names: {
+    in: (body, { place }) => {
+      const id = idIn(body);
+      return id === null ? null : `${place}/${id}`;
+    },
+    isAt: (name, { place }) => parseName(name)?.place === place,
+    unsure: (name) => `${name}${unsureMark}`,
+    sureOf: (name) => (name.endsWith(unsureMark) ? name.slice(0, -unsureMark.length) : null),
+  },
+  repeats: {
+    recognises: nonceFits,
+    unseenName: ({ place, deferred }, key) => (deferred === undefined ? `${place}/${key}` : null),
+    keyIn: (name, { place }) => {
+      const [, at, key] = /^(\d{1,20})\/(p[\w-]{1,24})$/.exec(name) ?? [];
+      return at === place ? (key ?? null) : null;
+    },
+    isShown: (body, { text, file }) => {
+      const { content: shown, attachments } = fieldsOf(body);
+      if (file === null) return shown === text.trim() && !text.endsWith(continuationMark);
+      if (shown === codeAsMarkdown(text, textUnitsMax).trim()) return true;
+      return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
+    },
+  },
+  hasWebhooks: false,
+};
+
+const unsureMark = '/unsure';
+
+/** @returns null: this is no name of a message of Discord's, `place/id` */
+function parseName(name: string): { readonly place: string; readonly id: string } | null {
+  const [place, id, ...rest] = name.split('/').map(idOf);
+  return place && id && rest.length === 0 ? { place, id } : null;
+}
+
+function routeTo(name: string) {
+  const { place, id } = parseName(name) ?? { place: '0', id: '0' };
+  return `/channels/${place}/messages/${id}` as const;
+}
+
+function idIn(body: unknown): string | null {
+  return idOf(fieldsOf(body)['id']);
+}
+
+/** Refusals that are final, in our words. */
+const finalRefusals: Readonly<Record<number, string>> = {
+  10003: 'the channel is gone (10003)',
+  50001: 'the bot has no access to that channel (50001)',
+  50007: 'that person takes no direct messages from the bot (50007)',
+  50013: 'the bot may not write in that channel (50013)',
+};
+
+const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN_MESSAGE']);
+
+/** Servers that ignore `fail_if_not_exists` answer in one of these ways. */
+function isAnsweredGone({ status, code, names }: Refused): boolean {
+  if (status >= 500) return false;
+  return code === 10_008 || (code === 50_035 && names.some((name) => goneNames.has(name)));
+}
+
+const eyes = encodeURIComponent('👀');
+const fileHosts: ReadonlySet<string> = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
+/** The server's administrator must grant this permission. */
+const unreadable: FetchResult = {
+  kind: 'failed',
+  failure: failure('unauthorized', {
+    status: 403,
+    detail: 'the bot may not read that message: it needs “Read Message History” there',
+  }),
+};
+
+class DiscordPlatform implements Platform<Target, Refused> {
+  readonly room: Room<Target>;
+  readonly #deps: MessengerDeps;
+  readonly #api: Api;
+  readonly #limits: GatewayLimits;
   readonly #deferrals = new Deferrals();
-  readonly #menu: CommandMenu;
-  readonly #self: string | null;
-  readonly #api: LoadOnce<Api>;
-  readonly #cleanup: Cleanup;
-  /** Null: the channel ignores edits. */
-  readonly #questions: RecentQuestions | null;
-  readonly preview?: NonNullable<Messenger['preview']>;
-  readonly begun?: NonNullable<Messenger['begun']>;
 
-  constructor(deps: DiscordDeps) {
-    const { config, deadlines, events, http, now, steady, token } = deps;
+  constructor(deps: MessengerDeps, api: Api, limits: GatewayLimits) {
     this.#deps = deps;
-    this.#backoff = new BackoffWindows(steady);
-    this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
-    if (config.streaming) {
-      this.preview = (shown) => this.#preview(shown);
-      this.begun = previewName;
-    }
-    const { baseUrl } = config;
-    this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, deadlines, now, steady }));
-    this.#cleanup = new Cleanup(deadlines, async (message) =>
-      this.#api.value === null ? false : remove(this.#api.value, message),
-    );
-    this.#self = discord.botOf(token);
-    const menu = new CommandMenu({
-      publish: (offered, signal) => publishCommands(this.#api.value, offered, signal),
-      events,
-      steady,
-    });
-    this.#menu = menu;
-    const changed = (state: ChannelState, reason: string | null): void => {
-      events.channelChanged({ channel: config.type, state, reason });
-      if (state === 'up') menu.up();
+    this.#api = api;
+    this.#limits = limits;
+    // The API itself admits each call, since it knows the limits of the routes.
+    this.room = {
+      admit: () => Promise.resolve({ kind: 'go' }),
+      spare: (_target, signal, _kind, isFirst) => api.spare(signal, isFirst),
+      pauseFor: () => {},
     };
-    this.#health = new HealthState(deps, changed, () => menu.platformAnswered());
   }
 
-  async open(): Promise<Opened | Unfit> {
-    if (this.#self === null) {
-      const message = tokenMalformed(this.#deps.config.tokenEnv);
-      this.#health.become('failed', message);
-      return { kind: 'unfit', message };
-    }
-    await this.#api.get();
-    return { kind: 'opened', key: channelKeyOf(discord.type, this.#self) };
-  }
-
-  async run(receive: Receive, signal: AbortSignal): Promise<void> {
-    const { config, token, events, now, steady, random, limits } = this.#deps;
-    const self = this.#self;
-    if (self === null) throw new Error('run() of a channel that is unfit');
-    if (signal.aborted) return;
+  async run({ bestEffort: _none, ...intake }: Intake<Target>, signal: AbortSignal): Promise<void> {
+    const { config, token } = this.#deps;
     const gateway = {
-      key: channelKeyOf(discord.type, self),
-      self,
-      token,
-      events,
-      now,
-      steady,
-      random,
+      ...this.#deps,
+      ...intake,
+      self: discord.botOf(token) ?? '',
       tokenName: config.tokenEnv,
-      groups: groupsOf(config),
-      questions: this.#questions,
-      api: await this.#api.get(),
-      health: this.#health,
+      groups: config.access?.groups ?? 'mention',
+      api: this.#api,
       deferrals: this.#deferrals,
-      limits: { ...gatewayLimits, ...limits },
-    };
-    await runGateway(gateway, receive, signal);
-    this.#health.become('stopped');
+      limits: this.#limits,
+    } as const;
+    await runGateway(gateway, intake.receive, signal);
   }
 
-  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
-    const target = parseTarget(reply.address.target);
-    if (target === null) return { kind: 'dead', failure: failure('rejected') };
-    this.#typing.end(target.place);
-    const api = await this.#api.get();
-    const { token } = this.#deps;
-    const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
-    if (completed !== null) return completed;
-    const prepared = await withoutUnsure(api, reply);
-    if (prepared.kind !== 'ready') return outcomeOf(prepared, token, reply);
-    const revision = revise(this.#questions, prepared.reply, target.edits ?? null);
-    let message: string | null = null;
-    const deps = { api, token, sent: (one: string) => void (message = one) };
-    const outcome = await deliver(deps, revision.reply, target, attempt, stop.signal);
-    if (outcome.kind !== 'delivered') return outcome;
-    // If the process ends before this is done, the next one repeats it. The reply's nonce prevents
-    // a second message.
-    const needless = revision.delivered(message).map((one) => this.#cleanup.remove(one));
-    if (needless.length > 0) await Promise.all(needless);
-    return outcome;
+  send(outgoing: Outgoing<Target>, signal: AbortSignal): Promise<Result> {
+    const { target, file } = outgoing;
+    const route = `/channels/${target.place}/messages` as const;
+    const body = this.#bodyOf(outgoing);
+    const content = file === null ? { body } : { form: fileForm(file.name, body) };
+    const isAdmitted = outgoing.isPreview;
+    return this.#api.call('POST', route, { ...content, signal, isAdmitted });
   }
 
-  async fetch(file: string, bytesMax: number, stop: Stop): Promise<FetchResult> {
-    const { config, http, steady } = this.#deps;
-    const deps = { api: await this.#api.get(), baseUrl: config.baseUrl, http, steady };
-    return fetchFile(deps, file, bytesMax, stop);
+  edit(name: string, outgoing: Outgoing<Target>, signal: AbortSignal): Promise<Result> {
+    const { isPreview: isAdmitted } = outgoing;
+    const { message_reference: _to, ...named } = this.#bodyOf(outgoing);
+    const { nonce: _nonce, enforce_nonce: _enforced, ...shown } = named;
+    // Parts of a message that an edit does not name stay.
+    const body = { components: [], attachments: [], ...shown };
+    return this.#api.call('PATCH', routeTo(name), { body, signal, isAdmitted });
   }
 
-  #preview(shown: PreviewRequest): Preview {
-    const api = this.#api.value;
-    if (api === null) return noPreview;
-    const { deadlines, steady } = this.#deps;
-    const { edits, deferred } = parseTarget(shown.address.target) ?? {};
-    // The reply itself completes a deferred response.
-    if (deferred !== undefined) return noPreview;
-    // The former answer stays until the new one is there.
-    if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
-    const deps = { api, cleanup: this.#cleanup, deadlines, steady };
-    return beginPreview(deps, shown) ?? noPreview;
+  #bodyOf(outgoing: Outgoing<Target>) {
+    const body = bodyOf(outgoing);
+    return outgoing.isPreview ? { ...body, content: `${body.content}${continuationMark}` } : body;
   }
 
-  split(text: string): readonly ReplyPart[] {
-    return splitReply(text, cutting);
+  remove(name: string, signal: AbortSignal): Promise<Result> {
+    return this.#api.call('DELETE', routeTo(name), { signal });
   }
 
-  showWorking(address: Address, signal: AbortSignal): void {
-    const target = parseTarget(address.target);
-    const api = this.#api.value;
-    // A deferred response already shows that svc works on it.
-    if (target === null || api === null || target.deferred !== undefined) return;
-    this.#typing.begin(api, target.place, signal);
-    const { deadlines } = this.#deps;
-    void showEyes({ api, known: this.#seenMessages, backoff: this.#backoff, deadlines }, target);
+  complete(outgoing: Outgoing<Target>, signal: AbortSignal): Promise<Result | null> {
+    return this.#deferrals.complete(this.#api, outgoing, signal);
   }
 
-  publishCommands(offered: OfferedCommands): void {
-    this.#menu.offer(offered);
+  refusesFile(refusal: Refused): boolean {
+    return refusesFile(refusal);
   }
 
-  health(): ChannelHealth {
-    return this.#health.health;
+  repair(outgoing: Outgoing<Target>, refusal: Refused): boolean {
+    const isGone = outgoing.refers && outgoing.edits === null && isAnsweredGone(refusal);
+    if (isGone) outgoing.refers = false;
+    return isGone && outgoing.target.message !== null;
   }
 
-  sameAs(other: Channel): boolean {
-    if (!(other instanceof Discord)) return false;
-    const ours = this.#deps;
-    const theirs = other.#deps;
-    return (
-      ours.token === theirs.token &&
-      ours.config.baseUrl === theirs.config.baseUrl &&
-      ours.config.streaming === theirs.config.streaming &&
-      ours.config.gatherMs === theirs.config.gatherMs &&
-      ours.config.edits === theirs.config.edits &&
-      groupsOf(ours.config) === groupsOf(theirs.config)
-    );
+  meaningOf({ status, code }: Refused): Meaning | null {
+    if (status < 400 || status === 401 || status >= 500) return null;
+    const detail = code === null ? undefined : finalRefusals[code];
+    return { kind: status === 404 ? 'gone' : 'rejected', isFinal: true, detail };
+  }
+
+  showTyping({ place }: Target, signal: AbortSignal): Promise<Result> {
+    return this.#api.call('POST', `/channels/${place}/typing`, { signal, isAdmitted: true });
+  }
+
+  /** https://discord.com/developers/docs/resources/message#create-reaction */
+  react({ place, message }: Target, signal: AbortSignal): Promise<Result> {
+    const route = `/channels/${place}/messages/${message}/reactions/${eyes}/@me` as const;
+    return this.#api.call('PUT', route, { signal, isAdmitted: true });
+  }
+
+  /**
+   * The address of an attachment is signed and expires soon, so svc reads the message for a fresh
+   * one (https://discord.com/developers/docs/resources/message#attachment-object). It needs no token.
+   */
+  async locate(file: string, _bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult> {
+    const [place, message, attachment] = file.split('/').map(idOf);
+    if (!place || !message || !attachment) return failed('rejected');
+    const answer = await this.#api.call('GET', routeTo(`${place}/${message}`), { signal });
+    if (answer.kind === 'fault') return failed(answer.fault);
+    if (answer.kind === 'refused') {
+      return answer.status === 403 ? unreadable : unfetched(answer.status);
+    }
+    return this.#addressOf(answer.body, attachment) ?? failed('not_found');
+  }
+
+  /** @returns null: the file is gone, or on a host that svc does not read from */
+  #addressOf(message: unknown, id: string): URL | null {
+    const { baseUrl } = this.#deps.config;
+    const fields = fieldsOf(message);
+    const forwarded = listOf(fields['message_snapshots']).map((one) => {
+      return fieldsOf(fieldsOf(one)['message'])['attachments'];
+    });
+    const all = [fields['attachments'], ...forwarded].flatMap(listOf).map(fieldsOf);
+    const text = all.find((one) => one['id'] === id)?.['url'];
+    if (typeof text !== 'string' || !URL.canParse(text)) return null;
+    const url = new URL(text);
+    if (baseUrl !== null) return url.host === new URL(baseUrl).host ? url : null;
+    return url.protocol === 'https:' && fileHosts.has(url.hostname) ? url : null;
+  }
+
+  publishCommands(offered: OfferedCommands, signal: AbortSignal): Promise<MenuOutcome> {
+    return publishCommands(this.#api, offered, signal);
   }
 
   /** The platform makes the chat, or answers with the existing one. */
-  async direct(user: string, signal: AbortSignal): ReturnType<NonNullable<Messenger['direct']>> {
-    if (this.#self === null || idOf(user) === null) return null;
-    const api = await this.#api.get();
-    const made = await api.post('/users/@me/channels', { recipient_id: user }, signal);
-    const place = made.kind === 'ok' ? idOf(fieldsOf(made.body)['id']) : null;
-    if (place === null) return null;
-    const channel = channelKeyOf(discord.type, this.#self);
-    return { conversation: place as ConversationId, address: { channel, target: place } };
+  async direct(user: string, signal: AbortSignal): Promise<DirectChat | null> {
+    if (idOf(user) === null) return null;
+    const body = { recipient_id: user };
+    const made = await this.#api.call('POST', '/users/@me/channels', { body, signal });
+    const place = made.kind === 'ok' ? idIn(made.body) : null;
+    return place === null ? null : { conversation: place as ConversationId, target: place };
   }
 
   async identify(signal: AbortSignal): Promise<Identity> {
-    const { tokenEnv } = this.#deps.config;
-    if (this.#self === null) return { kind: 'refused', message: tokenMalformed(tokenEnv) };
-    const answer = await (await this.#api.get()).get('/users/@me', signal);
+    const answer = await this.#api.call('GET', '/users/@me', { signal });
     if (answer.kind === 'fault') {
       return { kind: 'unreached', message: `Discord could not be reached (${answer.fault})` };
     }
     if (answer.kind === 'refused') {
       const { status } = answer;
-      if (status === 401) return { kind: 'refused', message: tokenRefused(tokenEnv) };
+      const message = tokenRefused(this.#deps.config.tokenEnv);
+      if (status === 401) return { kind: 'refused', message };
       return { kind: 'unreached', message: `Discord answered ${status}` };
     }
     const self = parseSelf(answer.body);
@@ -266,14 +294,11 @@ class Discord implements Messenger {
     return { kind: 'unreached', message: 'what answered is not Discord; look at base_url' };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#typing.endAll();
-    this.#menu.end();
-    // An API that is still loading has no open connection to wait for.
-    void this.#api.release().then((api) => api?.close());
+  close(): void {
+    this.#api.close();
   }
 }
 
-function groupsOf({ access }: MessengerConfig): AccessConfig['groups'] {
-  return access?.groups ?? 'mention';
+function failed(kind: Parameters<typeof failure>[0]): FetchResult {
+  return { kind: 'failed', failure: failure(kind) };
 }

@@ -116,6 +116,106 @@ suite('the gateway', { concurrency: true }, () => {
     assert.equal(discord.framesOf(2).length, 1);
   });
 
+  test('three op 9 that call the session resumable end it all the same', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    await bench.run();
+    await discord.until(() => ledger.cursors.has('session'));
+    discord.welcomes.push('resumable', 'resumable', 'resumable');
+    discord.send({ op: 9, d: true });
+    await discord.until(() => discord.sessions === 2);
+    assert.equal(discord.framesOf(6).length, 3);
+    assert.ok(discord.closeCodes.every((code) => code === 4200));
+  });
+
+  test('op 9 is followed by a pause of 1 to 5 seconds', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    await bench.run({ limits: { spacingMs: 5_000 }, random: () => 0 });
+    await discord.until(() => ledger.cursors.has('session'));
+    const sentAt = performance.now();
+    discord.send({ op: 9, d: true });
+    await discord.until(() => discord.framesOf(6).length === 1);
+    assert.ok(performance.now() - sentAt >= 1_000);
+  });
+
+  test('the first heartbeat comes at a random moment of the interval', async () => {
+    for (const [random, count] of [
+      [0, 1],
+      [0.999, 0],
+    ] as const) {
+      await using bench = await startDiscordBench();
+      const { discord } = bench;
+      const { channel } = await bench.run({ random: () => random });
+      await discord.until(() => channel.health().state === 'up' && discord.pings > 2);
+      assert.equal(discord.framesOf(1).length, count);
+    }
+  });
+
+  test('a heartbeat without an answer ends its own connection alone', async () => {
+    await using bench = await startDiscordBench();
+    const { discord } = bench;
+    discord.heartbeatMs = 50;
+    discord.acknowledges = false;
+    await bench.run();
+    await discord.until(() => discord.closeCodes.length === 1);
+    discord.acknowledges = true;
+    const before = discord.framesOf(1).length;
+    await discord.until(() => discord.framesOf(1).length > before + 2);
+    assert.equal(discord.closeCodes[0], 4200);
+  });
+
+  test('heartbeats on request stay within 120 payloads a minute', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    const { channel } = await bench.run({ random: () => 0.999 });
+    await discord.until(() => ledger.cursors.has('session'));
+    for (let asked = 0; asked < 200; asked++) discord.send({ op: 1, d: null });
+    discord.dispatch('MESSAGE_CREATE', said('behind them'));
+    await discord.until(() => ledger.texts.length === 1);
+    // The next ping comes behind all the answers.
+    const { pings } = discord;
+    await discord.until(() => discord.pings > pings + 1);
+    assert.equal(channel.health().state, 'up');
+    assert.deepEqual([discord.framesOf(1).length, discord.closeCodes], [114, []]);
+  });
+
+  test('a refused sequence ends the session; after another code a resume is tried', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    await bench.run();
+    await discord.until(() => ledger.cursors.has('session'));
+    discord.closeAll(4007);
+    await discord.until(() => discord.sessions === 2);
+    assert.equal(discord.framesOf(6).length, 0);
+    discord.closeAll(4009);
+    await discord.until(() => discord.framesOf(6).length === 1);
+  });
+
+  test('a close without a code, or by a proxy of the platform, is resumed', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    const { channel } = await bench.run();
+    await discord.until(() => ledger.cursors.has('session'));
+    discord.cutAll();
+    await discord.until(() => discord.framesOf(6).length === 1 && channel.health().state === 'up');
+    discord.closeAll(1001);
+    await discord.until(() => discord.framesOf(6).length === 2 && channel.health().state === 'up');
+    assert.equal(discord.sessions, 1);
+    assert.deepEqual(discord.paths, ['/gateway', '/resume', '/resume']);
+  });
+
+  test('a session whose own address is gone is resumed at the common one', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    const { channel } = await bench.run();
+    await discord.until(() => ledger.cursors.has('session'));
+    discord.resumeUnreachable = true;
+    discord.closeAll(4000);
+    await discord.until(() => discord.framesOf(6).length === 1 && channel.health().state === 'up');
+    assert.deepEqual([discord.sessions, discord.paths], [1, ['/gateway', '/gateway']]);
+  });
+
   test('a session that is declared invalid is let go of, and a new one is begun', async () => {
     await using bench = await startDiscordBench();
     const { discord, ledger } = bench;
@@ -154,6 +254,10 @@ suite('the gateway', { concurrency: true }, () => {
 
   const refusals = [
     [4004, /^the token in DISCORD_TOKEN was refused/],
+    [4010, /in more servers than one connection serves/],
+    [4011, /in more servers than one connection serves/],
+    [4012, /a newer svc is needed/],
+    [4013, /MESSAGE CONTENT INTENT under Bot in the developer portal/],
     [4014, /MESSAGE CONTENT INTENT under Bot in the developer portal/],
   ] as const;
   for (const [code, sentence] of refusals) {

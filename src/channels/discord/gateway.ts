@@ -3,33 +3,43 @@
  * pauses. It also holds the state that outlives a connection: the session, the known channels and
  * the budget of new sessions.
  */
-import { fullJitter, pause } from '../../lib/backoff.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { aborted } from '../../lib/stop.ts';
 import type { AccessConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
+import { fullJitter, pause } from '../../lib/backoff.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { aborted } from '../../lib/stop.ts';
 import type { Receive, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import type { Api } from './api.ts';
-import { Connection, type ConnectionEnd, type ConnectionLimits } from './connection.ts';
-import type { Deferrals } from './deferrals.ts';
-import { IdentifyBudget, type IdentifyLimits } from './identify-budget.ts';
-import type { Refusal } from './catch-up.ts';
-import { cursorNames, Intake } from './intake.ts';
+import {
+  Connection,
+  connectionLimits,
+  tokenRefused,
+  type ConnectionEnd,
+  type ConnectionLimits,
+} from './connection.ts';
+import type { Deferrals } from './interactions.ts';
+import { cursorNames, Intake, KnownChannels, type Refusal } from './intake.ts';
 import { discord } from './kind.ts';
-import { KnownChannels } from './known-channels.ts';
-import { tokenRefused } from './refusals.ts';
-import { Sessions } from './session.ts';
+import { IdentifyBudget, identifyLimits, Sessions, type IdentifyLimits } from './session.ts';
 import { parseGatewayInfo, type GatewayInfo } from './wire.ts';
 
 export type GatewayLimits = ConnectionLimits &
   IdentifyLimits & { readonly pauseMs: number; readonly pauseMsMax: number };
 
+export const gatewayLimits: GatewayLimits = {
+  ...connectionLimits,
+  ...identifyLimits,
+  pauseMs: 5_000,
+  pauseMsMax: 600_000,
+};
+
 export type GatewayDeps = Clock & {
   readonly key: ChannelKey;
   readonly self: string;
   readonly token: string;
+  /** The name of the token's variable, for messages to people. */
   readonly tokenName: string;
   readonly groups: AccessConfig['groups'];
   /** Null: the channel ignores edits. */
@@ -104,24 +114,16 @@ class Gateway {
   #connection: Connection | null = null;
 
   constructor(deps: GatewayDeps, receive: Receive, signal: AbortSignal, stored: StoredState) {
-    const { key, self, api, events, steady, groups, deferrals, questions } = deps;
     this.#deps = deps;
     this.#receive = receive;
     this.#signal = signal;
     this.#stored = stored;
     this.#intake = new Intake({
-      key,
-      self,
-      api,
-      deferrals,
+      ...deps,
+      ...stored,
       receive,
       signal,
-      steady,
-      events,
-      sessions: stored.sessions,
-      places: stored.places,
-      acceptsOverheard: groups === 'all',
-      questions,
+      acceptsOverheard: deps.groups === 'all',
       refused: (refusal) => this.#refused(refusal),
       faulted: (error) => this.#faulted(error),
     });
@@ -129,23 +131,18 @@ class Gateway {
 
   /** Runs from Get Gateway Bot to the connection's end, and until the intake is idle. */
   async connectOnce(): Promise<ConnectionEnd> {
-    const { token, tokenName, health, now, steady, limits } = this.#deps;
-    const { sessions, budget } = this.#stored;
-    const library = await import('@discordjs/ws');
+    const { WebSocket } = await import('ws');
     const info = await this.#fetchInfo();
     if ('kind' in info) return info;
     if (this.#signal.aborted) return { kind: 'stopped' };
-    const connection = new Connection(library, {
-      token,
-      tokenName,
-      health,
-      now,
-      steady,
-      limits,
+    const { budget } = this.#stored;
+    const connection = new Connection({
+      ...this.#deps,
+      ...this.#stored,
+      WebSocket,
       info,
-      sessions,
-      budget,
-      keepBudget: async () => void (await this.#receive([], this.#budgetCursor())),
+      keepBudget: async () =>
+        void (await this.#receive([], { name: budgetName, value: budget.text })),
       dispatched: (dispatch) => this.#intake.dispatched(dispatch),
       entered: () => this.#intake.entered(),
       faulted: (error) => this.#faulted(error),
@@ -163,7 +160,7 @@ class Gateway {
 
   async #fetchInfo(): Promise<GatewayInfo | ConnectionEnd> {
     const broken = (reason: string): ConnectionEnd => ({ kind: 'broken', reason, wasReady: false });
-    const answer = await this.#deps.api.get('/gateway/bot', this.#signal);
+    const answer = await this.#deps.api.call('GET', '/gateway/bot', { signal: this.#signal });
     if (answer.kind === 'fault') return broken(`Discord could not be reached (${answer.fault})`);
     if (answer.kind === 'refused') {
       const { status, retryAfterMs } = answer;
@@ -172,10 +169,6 @@ class Gateway {
       return broken(`Discord answered ${status} when it was asked for its gateway`);
     }
     return parseGatewayInfo(answer.body) ?? broken('Discord did not say where its gateway is');
-  }
-
-  #budgetCursor() {
-    return { name: budgetName, value: this.#stored.budget.text };
   }
 
   #refused({ reason, retryAfterMs }: Refusal): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { mockedClock } from '../../../test/support/hand-clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
-import { BotRateLimiter } from './rate-limits.ts';
+import { BotRateLimiter } from './api.ts';
 
 const messages = 'https://discord.com/api/v10/channels/7/messages';
 const waitMsMax = 1_500;

@@ -1,9 +1,16 @@
 /**
- * The position in Discord's stream of events. The platform keeps the events of a session for a
- * while, and repeats them from any sequence number. The number here is that of the last event whose
- * message the ledger has. The library's own number runs ahead, so svc never uses it.
+ * What outlives a connection: the position in Discord's stream of events, and the budget of new
+ * sessions.
+ *
+ * The platform keeps the events of a session for a while, and repeats them from any sequence
+ * number. The number here is that of the last event whose message the ledger has. The number of the
+ * last received event is ahead of it, and svc never uses that one.
  */
+import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import { isGatewayUrl, isLater } from './wire.ts';
+
+/** An event of the session. */
+export type Dispatch = { readonly name: string; readonly sequence: number; readonly data: unknown };
 
 /** `sequence` moves only with a commit. */
 export type Session = {
@@ -27,7 +34,7 @@ export class Sessions {
 
   /** @param text a former result of `textOf`; null: there is none */
   constructor(text: string | null) {
-    const stored = parse(text);
+    const stored = parseSession(text);
     this.current = stored?.session ?? null;
     this.newest = stored?.newest ?? null;
     this.self = stored?.self ?? null;
@@ -73,13 +80,7 @@ export function laterOf(a: string | null, b: string | null): string | null {
   return isLater(a, b) ? a : b;
 }
 
-type StoredSession = {
-  readonly session: Session;
-  readonly newest: string | null;
-  readonly self: string | null;
-};
-
-function parse(text: string | null): StoredSession | null {
+function parseSession(text: string | null) {
   try {
     const stored = JSON.parse(text ?? 'null') as Record<string, unknown> | null;
     const { id, resumeUrl, sequence, newest, self } = stored ?? {};
@@ -88,6 +89,73 @@ function parse(text: string | null): StoredSession | null {
     const session = { id, resumeUrl, sequence, behind: false };
     const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
     return { session, newest: textOf(newest), self: textOf(self) };
+  } catch {
+    return null;
+  }
+}
+
+export type IdentifyLimits = {
+  readonly atOnceMax: number;
+  readonly oneEveryMs: number;
+  /** Between two new sessions: the platform wants 5 s. */
+  readonly spacingMs: number;
+};
+
+export const identifyLimits: IdentifyLimits = {
+  atOnceMax: 20,
+  oneEveryMs: 180_000,
+  spacingMs: 5_000,
+};
+
+/**
+ * How often svc may begin a new session. Beyond 1,000 a day Discord revokes the token. So svc stays
+ * at half of that, even in a restart loop: some sessions at once, and one more every few minutes.
+ */
+export class IdentifyBudget {
+  readonly #clock: Clock;
+  readonly #limits: IdentifyLimits;
+  #remaining: number;
+  /** When the next session began to accrue. */
+  #at: SteadyTime;
+  #lastAt: SteadyTime | null = null;
+
+  /** @param text a former value of `text`; null: there is none */
+  constructor(text: string | null, clock: Clock, limits: IdentifyLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+    const stored = parseBudget(text);
+    this.#remaining = Math.min(stored?.left ?? limits.atOnceMax, limits.atOnceMax);
+    const since = stored === null ? 0 : msSince(stored.at, clock);
+    this.#at = later(clock.steady(), -since);
+  }
+
+  /** The text to store over a restart. */
+  get text(): string {
+    const { now, steady } = this.#clock;
+    return JSON.stringify({ left: this.#remaining, at: now() - (steady() - this.#at) });
+  }
+
+  /** @returns null: a session may begin, and now counts; else the milliseconds until one may */
+  take(): number | null {
+    const now = this.#clock.steady();
+    const { atOnceMax, oneEveryMs, spacingMs } = this.#limits;
+    const earned = Math.floor((now - this.#at) / oneEveryMs);
+    this.#remaining = Math.min(atOnceMax, this.#remaining + earned);
+    this.#at = this.#remaining === atOnceMax ? now : later(this.#at, earned * oneEveryMs);
+    const spacedMs = this.#lastAt === null ? 0 : spacingMs - (now - this.#lastAt);
+    if (spacedMs > 0) return spacedMs;
+    if (this.#remaining === 0) return oneEveryMs - (now - this.#at);
+    this.#remaining--;
+    this.#lastAt = now;
+    return null;
+  }
+}
+
+function parseBudget(text: string | null): { left: number; at: number } | null {
+  try {
+    const { left, at } = (JSON.parse(text ?? 'null') ?? {}) as Record<string, unknown>;
+    const isCount = typeof left === 'number' && Number.isInteger(left) && left >= 0;
+    return isCount && typeof at === 'number' ? { left, at } : null;
   } catch {
     return null;
   }

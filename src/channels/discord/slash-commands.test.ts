@@ -1,9 +1,8 @@
 /** Which slash commands svc registers and removes, and what happens after a failure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limited, refusal } from './answers.ts';
-import type { Api, ApiResult } from './api.ts';
-import { publishCommands } from './slash-commands.ts';
+import { limited, refusal, type Api, type Result } from './api.ts';
+import { publishCommands } from './interactions.ts';
 
 const words = { new: 'Begin anew', help: 'See what there is' };
 const own = new Set(Object.values(words));
@@ -13,18 +12,15 @@ const commands = Object.entries(words).map(([word, description]) => {
 const { signal } = new AbortController();
 const textOption = { type: 3, name: 'text', description: 'x' };
 
-function start(registered: readonly object[], answer: ApiResult = { kind: 'ok', body: {} }) {
+function start(registered: readonly object[], answer: Result = { kind: 'ok', body: {} }) {
   const calls: string[] = [];
   const api = {
-    get: async (route: string): Promise<ApiResult> => {
-      return { kind: 'ok', body: route.endsWith('/@me') ? { id: '1' } : registered };
-    },
-    post: async (_route: string, body: unknown) => {
-      calls.push(`made ${(body as { name: string }).name}`);
-      return answer;
-    },
-    delete: async (route: string) => {
-      calls.push(`deleted ${route.split('/').at(-1)}`);
+    call: async (method: string, route: string, { body }: { body?: unknown }): Promise<Result> => {
+      if (method === 'GET') {
+        return { kind: 'ok', body: route.endsWith('/@me') ? { id: '1' } : registered };
+      }
+      if (method === 'POST') calls.push(`made ${(body as { name: string }).name}`);
+      else calls.push(`deleted ${route.split('/').at(-1)}`);
       return answer;
     },
   } as unknown as Api;

@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { anything, assert as holds, constantFrom, dictionary, property } from 'fast-check';
+import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { Reply } from '../../domain/reply.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
+import { outgoingOf } from '../messenger/delivery.ts';
+import { discordKind } from './discord.ts';
 import { discord } from './kind.ts';
 import {
   isLater,
@@ -13,8 +16,12 @@ import {
   parseTarget,
   snowflakeAt,
   timeOfSnowflake,
-  toWire,
+  bodyOf,
+  type Target,
 } from './wire.ts';
+
+const toWire = (reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody =>
+  bodyOf(outgoingOf(discordKind, reply, target));
 
 const file = join(import.meta.dirname, '../../../test/fixtures/discord/messages.json');
 const recorded = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;

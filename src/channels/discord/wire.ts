@@ -8,12 +8,18 @@
  */
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, MessageContext, PlatformTime, Sender, Setting } from '../../domain/message.ts';
-import { isFirstPart, type Reply } from '../../domain/reply.ts';
-import { contextOf, forwardIn } from './context.ts';
-import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
-import { mediaOf } from './files.ts';
-import { mentionIn, withNames, withoutMention } from './mentions.ts';
+import {
+  quotedCharactersMax,
+  type Media,
+  type MessageContext,
+  type PlatformTime,
+  type Sender,
+  type Setting,
+  type Quoted,
+} from '../../domain/message.ts';
+import { beginning, type Choice } from '../../domain/reply.ts';
+import type { Outgoing } from '../messenger/platform.ts';
+import { editMsMax } from '../messenger/recent-questions.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -156,47 +162,57 @@ function deferredIn(place: string, [application, token, ...rest]: readonly strin
 const suppressEmbeds = 1 << 2;
 
 /** No pings of people, and no link previews. */
-export const withoutPings = {
+const withoutPings = {
   allowed_mentions: { parse: [], replied_user: false },
   flags: suppressEmbeds,
 };
 
 /**
  * The body of Create Message, without pings and link previews. The nonce is the delivery's id, so a
- * second try within minutes makes no second message. Only the first part of a split reply refers to
- * the answered message.
+ * second try within minutes makes no second message.
  */
-export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
-  const place = isFirstPart(reply) ? target : { ...target, message: null };
-  return { ...newMessage(reply.text, place), ...nonceOf(reply.id) };
-}
-
-function newMessage(content: string, { message }: Target): RESTPostAPIChannelMessageJSONBody {
+export function bodyOf({ target, text, refers, buttons, key }: Outgoing<Target>) {
   return {
-    content,
+    content: text,
     ...withoutPings,
-    ...(message !== null && {
-      message_reference: { message_id: message, fail_if_not_exists: false },
+    ...(refers &&
+      target.message !== null && {
+        message_reference: { message_id: target.message, fail_if_not_exists: false },
+      }),
+    ...(nonceFits(key) && { nonce: key, enforce_nonce: true }),
+    ...(buttons.length > 0 && { components: componentsOf(buttons) }),
+  } satisfies RESTPostAPIChannelMessageJSONBody;
+}
+
+/** False for a longer id, as in a reply of a hundred parts: a nonce has 25 characters at most. */
+export function nonceFits(key: string): boolean {
+  return key.length <= 25;
+}
+
+export type Rows = readonly (readonly Choice[])[];
+
+const actionRow = 1;
+const secondary = 2;
+export const button = 2;
+
+/** https://discord.com/developers/docs/components/reference#button */
+export function componentsOf(rows: Rows) {
+  return rows.map((row) => ({
+    type: actionRow,
+    components: row.map(({ label, says }) => {
+      return { type: button, style: secondary, label, custom_id: says };
     }),
-  };
+  })) satisfies RESTPostAPIChannelMessageJSONBody['components'];
 }
 
-/** The body of Create Message for a preview. */
-export function previewToWire(
-  content: string,
-  question: string,
-  target: Target,
-): RESTPostAPIChannelMessageJSONBody {
-  return { ...newMessage(content, target), ...nonceOf(previewNonce(question)) };
-}
-
-export function previewNonce(question: string): string {
-  return `p${question}`;
-}
-
-/** Empty for a longer id, as in a reply of a hundred parts: a nonce has 25 characters at most. */
-export function nonceOf(id: string) {
-  return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
+/** The buttons of a message, without those that are not svc's. */
+export function rowsIn(components: unknown): Rows {
+  return listOf(components).map((row) =>
+    listOf(fieldsOf(row)['components']).flatMap((one) => {
+      const { label, custom_id: says } = fieldsOf(one);
+      return typeof label === 'string' && typeof says === 'string' ? [{ label, says }] : [];
+    }),
+  );
 }
 
 export type GatewayInfo = {
@@ -253,3 +269,175 @@ export function isLater(a: string, b: string): boolean {
 }
 
 const discordEpochMs = 1_420_070_400_000;
+
+// The context of a message: the message that it replies to, and the message that it forwards.
+// Format: https://discord.com/developers/docs/resources/message#message-reference-object. Names
+// only, never ids. Pure.
+
+/**
+ * The forwarded message. A forward itself is empty; its snapshot has the content. @returns null:
+ * this is no forward
+ */
+function forwardIn(fields: Fields): Fields | null {
+  if (fieldsOf(fields['message_reference'])['type'] !== 1) return null;
+  const [snapshot] = listOf(fields['message_snapshots']);
+  return snapshot === undefined ? null : fieldsOf(fieldsOf(snapshot)['message']);
+}
+
+/** @returns undefined: there is no context */
+function contextOf(
+  fields: Fields,
+  inGroup: boolean,
+  self: string,
+  isForward: boolean,
+): MessageContext | undefined {
+  const quoted = quotedIn(fields, self);
+  if (!inGroup && !isForward && quoted === null) return undefined;
+  return {
+    ...(inGroup && { inGroup: true }),
+    ...(quoted !== null && { quoted }),
+    // The platform does not report the author.
+    ...(isForward && { forwardedFrom: null }),
+  };
+}
+
+function quotedIn(fields: Fields, self: string): Quoted | null {
+  const other = fieldsOf(fields['referenced_message']);
+  const [id, place] = [other['id'], fields['channel_id']].map(idOf);
+  if (fields['type'] !== 19 || !id || !place) return null;
+  const forward = forwardIn(other);
+  const shown = forward ?? other;
+  const text = withNames(textOf(shown['content']), shown);
+  const media = mediaOf(shown, place, id);
+  if (text === '' && media.length === 0) return null;
+  const author = fieldsOf(other['author']);
+  const by = authorOf(author, fields, self);
+  const at = Date.parse(textOf(other['timestamp']));
+  // A message of another bot may contain a private brain's answer; a forward comes from elsewhere.
+  const isOfBot = by !== 'us' && (author['bot'] === true || textOf(other['webhook_id']) !== '');
+  return {
+    text: beginning(text, quotedCharactersMax).toWellFormed(),
+    ...(media.length > 0 && { media }),
+    by,
+    name: nameOf(author),
+    at: isOfBot || forward !== null || Number.isNaN(at) ? 0 : at,
+  };
+}
+
+function authorOf(author: Fields, fields: Fields, self: string): Quoted['by'] {
+  if (author['id'] === self) return 'us';
+  return author['id'] === fieldsOf(fields['author'])['id'] ? 'sender' : 'other';
+}
+
+// Edits of questions: an edit soon after its message is a message of its own, whose address names
+// the question that it changes.
+//
+// Format: https://discord.com/developers/docs/events/gateway-events#message-update. The platform
+// also sends this event when it adds link previews, or when somebody pins a message; then the text
+// is the same.
+
+/**
+ * Reads the `d` of a MESSAGE_UPDATE.
+ * @param self the bot's own user id
+ * @returns null: this is no edit of a text, or it comes too late
+ */
+export function parseEdit(wire: unknown, self: string): WireMessage | null {
+  const { timestamp, edited_timestamp: edited } = fieldsOf(wire);
+  if (typeof timestamp !== 'string' || typeof edited !== 'string') return null;
+  const ms = Date.parse(edited) - Date.parse(timestamp);
+  const message = parseMessage(wire, self);
+  if (message === null || !(ms <= editMsMax)) return null;
+  const target = parseTarget(message.target);
+  if (target === null) return null;
+  return { ...message, target: targetOf({ ...target, edits: message.id }), edits: message.id };
+}
+
+// Mentions in a text (https://discord.com/developers/docs/reference#message-formatting): a person
+// by `<@id>`, or by the former `<@!id>`, a role by `<@&id>`, a channel by `<#id>`, a slash command
+// by `</name:id>`. Pure.
+
+/** The text without the bot's own `<@id>`, and otherwise character for character. */
+function withoutMention(text: string, self: string): string {
+  const mention = new RegExp(`[ \\t]*<@!?${self}>`, 'g');
+  return mention.test(text) ? text.replace(mention, '').trim() : text;
+}
+
+/** The mention of the bot as people see it: the text of a reply that says nothing else. */
+function mentionIn(fields: Fields, self: string): string {
+  const us = mentionsOf(fields).find((user) => user['id'] === self);
+  return us === undefined ? '' : `@${textOf(us['username'])}`;
+}
+
+/**
+ * A text as people see it, without the ids of mentions. People have their names if the platform
+ * reports them; roles and channels become a word.
+ * @param fields the message with the text
+ */
+export function withNames(text: string, fields: Fields): string {
+  if (!text.includes('<')) return text;
+  return text
+    .replace(/<@!?([0-9]{1,20})>/g, (_, id) => {
+      const user = mentionsOf(fields).find((one) => one['id'] === id);
+      return `@${(user && nameOf(user)) ?? 'someone'}`;
+    })
+    .replace(/<@&[0-9]{1,20}>/g, '@a role')
+    .replace(/<#[0-9]{1,20}>/g, '#a channel')
+    .replace(/<(\/[^<>:]{1,100}):[0-9]{1,20}>/g, '$1');
+}
+
+function mentionsOf(fields: Fields): readonly Fields[] {
+  return listOf(fields['mentions']).map(fieldsOf);
+}
+
+// The attachments of a message. Pure.
+
+/** The type and the file name. Not the URL, since it is signed and expires soon. */
+function mediaOf(fields: Fields, place: string, message: string): readonly Media[] {
+  const attachments = listOf(fields['attachments']).map((attachment) => {
+    const { id, content_type: type, filename, size } = fieldsOf(attachment);
+    const file = fileOf(place, message, id);
+    return {
+      type: textOf(type) || null,
+      reference: textOf(filename) || 'file',
+      ...(file !== null && { file }),
+      ...(typeof size === 'number' && { bytes: size }),
+    };
+  });
+  const stickers = listOf(fields['sticker_items']).map((sticker) => {
+    return { type: 'sticker', reference: textOf(fieldsOf(sticker)['name']) || 'sticker' };
+  });
+  const polls = fields['poll'] ? [{ type: null, reference: 'poll' }] : [];
+  return [...attachments, ...stickers, ...polls];
+}
+
+/** The name by which `fetchFile` finds the attachment later. @returns null: it has no id */
+function fileOf(place: string, message: string, attachment: unknown): string | null {
+  const id = idOf(attachment);
+  return id === null ? null : `${place}/${message}/${id}`;
+}
+
+// Fields of Discord's JSON, which is `unknown` at first.
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const snowflake = /^[0-9]{1,20}$/;
+
+export function nameOf(user: Fields): string | null {
+  return textOf(user['global_name']) || textOf(user['username']) || null;
+}
+
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && snowflake.test(value) ? value : null;
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codeAsMarkdown, splitReply } from './code-files.ts';
+import { codeAsMarkdown, splitReply } from './splitting.ts';
 
 const cutting = {
   unitsMax: 200,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Setting } from '../../domain/message.ts';
-import { Albums, safeOf } from './albums.ts';
+import { Albums, safeOf } from './polling.ts';
 import type { Update } from './wire.ts';
 
 const part = (id: number, setting: Setting, key = 'a'): Update => {

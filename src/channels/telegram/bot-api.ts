@@ -7,9 +7,9 @@ import type { Api } from 'grammy';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
-import type { HttpFault } from '../../lib/http-client/exchange.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import { stopOf } from '../../lib/stop.ts';
+import type { CallResult, Refusal } from '../messenger/platform.ts';
 
 type Raw = Api['raw'];
 type Method =
@@ -42,42 +42,30 @@ export interface BotApi {
     payload: Payload<M>,
     timeoutMs: number,
     signal: AbortSignal,
-  ): Promise<CallResult>;
+  ): Promise<Result>;
   /** Sends a file. Fields that are no text go as JSON. */
   sendDocument(
     fields: object,
     document: TextFile,
     timeoutMs: number,
     signal: AbortSignal,
-  ): Promise<CallResult>;
+  ): Promise<Result>;
 }
 
 type TextFile = { readonly name: string; readonly text: string };
 
-/**
- * `refused`: Telegram, or a proxy before it, answered and did not do it. `description` is the
- * platform's text, for comparing and for upstream-words.ts: it goes into no log.
- */
-export type CallResult =
-  | { readonly kind: 'done'; readonly result: unknown }
-  | Refused
-  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+export type Result = CallResult<Refused>;
 
 /**
  * Whether Telegram itself refuses the token. A proxy's page has no description and does not count.
  */
-export function refusesToken(result: CallResult): boolean {
+export function refusesToken(result: Result): boolean {
   if (result.kind !== 'refused' || result.description === '') return false;
   return result.status === 401 || result.status === 404;
 }
 
-export type Refused = {
-  readonly kind: 'refused';
-  readonly status: number;
-  readonly description: string;
-  readonly retryAfterMs: number | null;
-  readonly migrateToChat: number | null;
-};
+/** `migrateToChat`: the chat that the group became. */
+export type Refused = Refusal & { readonly migrateToChat: number | null };
 
 export const apiRoot = 'https://api.telegram.org';
 /** Enough for a hundred updates with the longest texts and all their entities. */
@@ -112,7 +100,7 @@ class GrammyBotApi implements BotApi {
     payload: Payload<M>,
     timeoutMs: number,
     signal: AbortSignal,
-  ): Promise<CallResult> {
+  ): Promise<Result> {
     const { token, baseUrl } = this.#deps;
     const carrier = new Carrier(this.#deps, timeoutMs, signal);
     const api = new this.#create(token, {
@@ -125,7 +113,7 @@ class GrammyBotApi implements BotApi {
     try {
       const isParameterless = method === 'getMe' || method === 'getWebhookInfo';
       const result = await (isParameterless ? methods[method]() : methods[method](payload));
-      return { kind: 'done', result };
+      return { kind: 'ok', body: result };
     } catch (error) {
       return carrier.failed ?? refusalOf(error);
     }
@@ -137,7 +125,7 @@ class GrammyBotApi implements BotApi {
     { name, text }: TextFile,
     timeoutMs: number,
     signal: AbortSignal,
-  ): Promise<CallResult> {
+  ): Promise<Result> {
     const { token, baseUrl } = this.#deps;
     const form = multipart([
       ...Object.entries(fields).map(([key, value]) => {
@@ -149,7 +137,7 @@ class GrammyBotApi implements BotApi {
     try {
       const { json } = await carrier.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
       const answer = (await json()) as { ok?: unknown; result?: unknown };
-      if (answer.ok === true) return { kind: 'done', result: answer.result };
+      if (answer.ok === true) return { kind: 'ok', body: answer.result };
       return refusalOf(answer);
     } catch (error) {
       return carrier.failed ?? refusalOf(error);
@@ -163,7 +151,7 @@ type Init = { readonly body?: string | Uint8Array; readonly contentType?: string
 /** Sends one call over HTTP, in the form of `fetch` that grammY expects. */
 class Carrier {
   /** Why the Bot API gave no answer; null: it answered. */
-  failed: Exclude<CallResult, { kind: 'done' }> | null = null;
+  failed: Exclude<Result, { kind: 'ok' }> | null = null;
   readonly #deps: BotApiDeps;
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contextOf } from './context.ts';
+import { contextOf } from './wire.ts';
 
 const bot = { id: 77 };
 const date = 1_700_000_000;

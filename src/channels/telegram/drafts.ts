@@ -8,7 +8,7 @@
 import { hourMs } from '../../lib/durations.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Refused } from './bot-api.ts';
-import type { Target } from './place.ts';
+import type { Target } from './wire.ts';
 
 type Place = Pick<Target, 'chat' | 'thread'>;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SteadyTime } from '../../lib/clock.ts';
-import { HeldUpdates, heldMax, heldMaxMs } from './held-updates.ts';
+import { HeldUpdates, heldMax, heldMaxMs } from './polling.ts';
 
 function start() {
   const clock = { now: 0 as SteadyTime };

@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
-import { createRateLimiter, type Admission, type RateLimits } from './rate-limits.ts';
+import type { Admission, Spare } from '../messenger/platform.ts';
+import type { RoomLimits } from '../messenger/rate-limits.ts';
+import { createRoom } from './telegram.ts';
 
 const never = new AbortController().signal;
 
-function start(limits: Partial<RateLimits> = {}) {
+function start(limits: Partial<RoomLimits> = {}) {
   const clock = handClock();
-  return { clock, rateLimiter: createRateLimiter({ ...clock, limits }) };
+  const room = createRoom(clock, limits);
+  const at = (chat: number) => ({ chat, thread: null, replyTo: null });
+  const rateLimiter = {
+    admit: (chat: number, signal: AbortSignal, waitMsMax?: number) =>
+      room.admit(at(chat), signal, waitMsMax),
+    spare: (chat: number, signal: AbortSignal, kind?: Spare, isFirst?: boolean) =>
+      room.spare(at(chat), signal, kind, isFirst),
+    pauseFor: (ms: number) => room.pauseFor(ms),
+  };
+  return { clock, rateLimiter };
 }
 
 /**

@@ -1,298 +1,430 @@
 /**
  * The Telegram channel (`messenger_a`): a bot that polls the Bot API
- * (https://core.telegram.org/bots/api).
- *
- * Its key holds the bot's id. That is the first part of the token, so svc knows it without a
- * request. `health()` reports every trouble with the platform; it never stops the boot.
+ * (https://core.telegram.org/bots/api). This file has the facts and the calls that
+ * `../messenger/` needs.
  */
+import { failure } from '../../domain/failure.ts';
 import { dayMs } from '../../lib/durations.ts';
-import type { MessengerConfig } from '../registry.ts';
-import type { ChannelState, Events } from '../../domain/event.ts';
-import { channelKeyOf } from '../../domain/ids.ts';
-import type { Address } from '../../domain/message.ts';
-import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Deadlines } from '../../lib/deadlines.ts';
-import type { HttpClient } from '../../lib/http-client.ts';
-import { LoadOnce } from '../../lib/load-once.ts';
-import type { Stop } from '../../lib/stop.ts';
-import {
-  HealthState,
-  type Receive,
-  type Channel,
-  type ChannelHealth,
-  type FetchResult,
-  type Identity,
-  type Messenger,
-  type OfferedCommands,
-  type Opened,
-  type Preview,
-  type PreviewRequest,
-  type Unfit,
-  type WebhookProbe,
+import type {
+  FetchResult,
+  Identity,
+  Messenger,
+  OfferedCommands,
+  WebhookProbe,
 } from '../channel.ts';
-import { splitReply } from '../messenger/code-files.ts';
-import { CommandMenu } from '../messenger/command-menu.ts';
-import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
-import { noPreview, Cleanup } from '../messenger/growing-message.ts';
-import { loadBotApi, refusesToken, type BotApi } from './bot-api.ts';
-import { BestEffortCalls } from './best-effort-calls.ts';
-import { publishCommands } from './command-menu.ts';
-import { Drafts } from './drafts.ts';
-import { fetchFile } from './fetching.ts';
+import type { MenuOutcome } from '../messenger/command-menu.ts';
+import { continuationMark } from '../messenger/growing-message.ts';
+import { ChatRoom, type RoomLimits } from '../messenger/rate-limits.ts';
+import { MessengerChannel, unfetched, type MessengerDeps } from '../messenger/messenger.ts';
+import type {
+  DirectChat,
+  DraftPreview,
+  Intake,
+  Meaning,
+  Outgoing,
+  Platform,
+  PlatformKind,
+  Room,
+} from '../messenger/platform.ts';
+import {
+  apiRoot,
+  loadBotApi,
+  refusesToken,
+  type BotApi,
+  type Refused,
+  type Result,
+} from './bot-api.ts';
+import { draftIdOf, Drafts } from './drafts.ts';
 import { telegram } from './kind.ts';
-import { loadLexer, type Lexer } from './markdown.ts';
-import { createRateLimiter, type RateLimiter } from './rate-limits.ts';
-import { directChatOf, questionEdited } from './place.ts';
-import { Poller, pollTimes, type PollTimes } from './poller.ts';
-import { beginPreview } from './previews.ts';
-import { remove } from './place-reply.ts';
-import { showEyes } from './reaction.ts';
-import { fitted, send, textMax, withoutUnsure } from './sending.ts';
-import { showTyping } from './typing.ts';
-import { inspectWebhook } from './webhook.ts';
-import { parseBot } from './wire.ts';
+import { format, loadLexer, type Formatted, type Lexer } from './markdown.ts';
+import { Poller, pollTimes, type PollTimes } from './polling.ts';
+import {
+  directChatOf,
+  markupOf,
+  object,
+  parseBot,
+  parseTarget,
+  string,
+  type Target,
+} from './wire.ts';
 
-export type TelegramDeps = Clock & {
-  readonly config: MessengerConfig;
-  readonly token: string;
-  readonly http: HttpClient;
-  readonly deadlines: Deadlines;
-  readonly events: Events;
-  readonly random: () => number;
+export type TelegramDeps = MessengerDeps & {
   /** Shorter times for tests. */
   readonly times?: Partial<PollTimes>;
 };
 
 /** Makes the channel; it loads and asks nothing before `open`. */
-export function createTelegramChannel(deps: TelegramDeps): Messenger {
-  return new Telegram(deps);
+export function createTelegramChannel({ times, ...deps }: TelegramDeps): Messenger {
+  return new MessengerChannel(telegramKind, deps, (given) => loadTelegram(given, times));
 }
 
-/** Nobody in a chat can use an answer that is a day late. */
-const deliverMsMax = dayMs;
-const cutting = {
-  unitsMax: textMax,
-  unitsOf: (text: string) => text.length,
-  fences: true,
+/** In UTF-16 units. */
+const textUnitsMax = 4_096;
+
+export const telegramKind: PlatformKind<Target> = {
+  kind: telegram,
+  textUnitsMax,
   codeCharactersMax: 3_000,
+  // Nobody in a chat can use an answer that is a day late.
+  deliverMsMax: dayMs,
+  // Telegram names no limit for a label; the text of a button has at most 64 bytes.
+  buttons: { labelUnitsMax: 64, saysBytesMax: 64 },
+  // Telegram shows "typing…" for five seconds (https://core.telegram.org/bots/api#sendchataction).
+  typingEveryMs: 4_000,
+  silence: { ms: 90_000, reason: (seconds) => `no poll has ended for ${seconds} s` },
+  malformedToken: (tokenEnv) =>
+    `${tokenEnv} holds no bot token, which looks like 123456789:AAH…; copy the whole of it from ` +
+    `@BotFather, set ${tokenEnv} to it, restart`,
+  parseTarget,
+  // A group's id is below zero.
+  isGroup: ({ chat }) => chat < 0,
+  showsWork: () => true,
+  editedQuestion: ({ chat, edits }) => (edits === undefined ? null : `${chat}:${edits}`),
+  isAcknowledged: ({ acknowledged, replyTo }) => acknowledged === true && replyTo !== null,
+  names: {
+    in: (body, { chat }) => {
+      const number = object(body)?.['message_id'];
+      return typeof number === 'number' ? JSON.stringify([chat, number]) : null;
+    },
+    isAt: (name, { chat }) => parseName(name)?.chat === chat,
+    unsure: (name) => `${name.slice(0, -1)}${unsureMark}`,
+    sureOf: (name) => (name.endsWith(unsureMark) ? `${name.slice(0, -unsureMark.length)}]` : null),
+  },
+  hasWebhooks: true,
 };
-const healthMs = 90_000;
 
-type Loaded = {
-  readonly api: BotApi;
-  readonly lexer: Lexer;
-  readonly bestEffort: BestEffortCalls;
+const unsureMark = ',"unsure"]';
+
+/**
+ * https://core.telegram.org/bots/faq, "My bot is hitting limits": about 30 messages a second in
+ * all, one a second in a chat with short bursts, and 20 a minute in a group. svc stays below each
+ * limit in any second and any minute.
+ */
+const roomLimits: RoomLimits = {
+  bot: { everyMs: 36, burst: 2 },
+  secondMax: 29,
+  drafts: { everyMs: 36, burst: 50 },
+  person: { everyMs: 1_050, burst: 3 },
+  group: { everyMs: 4_000, burst: 4 },
+  waitMsMax: 2_000,
 };
 
-class Telegram implements Messenger {
-  readonly reportsSessions = false;
-  readonly deliverMsMax = deliverMsMax;
-  readonly #deps: TelegramDeps;
-  readonly #health: HealthState;
-  readonly #rateLimiter: RateLimiter;
+/** @param limits other limits for tests */
+export function createRoom(
+  { deadlines, steady }: Pick<MessengerDeps, 'deadlines' | 'steady'>,
+  limits: Partial<RoomLimits> = {},
+): Room<Target> {
+  const chatOf = ({ chat }: Target): number => chat;
+  const isGroup = ({ chat }: Target): boolean => chat < 0;
+  return new ChatRoom({ deadlines, steady, limits: { ...roomLimits, ...limits }, chatOf, isGroup });
+}
+
+/** @returns null: this is no name of a message of Telegram's, `[chat, number]` */
+function parseName(name: string): { readonly chat: number; readonly number: number } | null {
+  const [, chat, number] = /^\[(-?\d{1,16}),(\d{1,16})\]$/.exec(name) ?? [];
+  return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
+}
+
+async function loadTelegram(
+  deps: MessengerDeps,
+  times: Partial<PollTimes> = {},
+): Promise<TelegramPlatform> {
+  const { token, config, http, deadlines, steady } = deps;
+  const { baseUrl } = config;
+  const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
+  const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
+  return new TelegramPlatform(deps, api, lexer, createRoom(deps), { ...pollTimes, ...times });
+}
+
+const callMs = { send: 15_000, preview: 10_000, edge: 5_000, file: 10_000, commands: 15_000 };
+/** The reply waits for a draft call under way, since a late draft would show beside the reply. */
+const draftMs = 4_000;
+
+export class TelegramPlatform implements Platform<Target, Refused> {
+  readonly room: Room<Target>;
+  readonly #deps: Pick<MessengerDeps, 'config' | 'events' | 'random' | 'steady' | 'token'>;
+  readonly #api: BotApi;
+  readonly #lexer: Lexer;
+  readonly #times: PollTimes;
   readonly #drafts: Drafts;
-  readonly #menu: CommandMenu;
-  readonly #seenMessages = new FirstSeen();
-  readonly #disposed = new AbortController();
-  readonly #cleanup: Cleanup;
-  readonly #loaded: LoadOnce<Loaded>;
-  /** Null: the channel ignores edits. */
-  readonly #questions: RecentQuestions | null;
-  readonly preview?: NonNullable<Messenger['preview']>;
 
-  constructor(deps: TelegramDeps) {
-    const { steady, events, config, token, http, deadlines } = deps;
-    const { baseUrl } = config;
+  constructor(
+    deps: Pick<MessengerDeps, 'config' | 'events' | 'random' | 'steady' | 'token'>,
+    api: BotApi,
+    lexer: Lexer,
+    room: Room<Target>,
+    times: PollTimes,
+  ) {
     this.#deps = deps;
-    this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
-    if (config.streaming) this.preview = (shown) => this.#preview(shown);
-    const rateLimiter = createRateLimiter(deps);
-    this.#rateLimiter = rateLimiter;
-    this.#drafts = new Drafts(steady);
-    this.#loaded = new LoadOnce(async () => {
-      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
-      const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
-      return {
-        api,
-        lexer,
-        bestEffort: new BestEffortCalls({ api, rateLimiter, deadlines, steady }),
-      };
-    });
-    this.#cleanup = new Cleanup(deadlines, async (message) =>
-      this.#loaded.value === null ? false : remove(this.#loaded.value.api, message),
-    );
-    const menu = new CommandMenu({
-      publish: (offered, signal) =>
-        publishCommands(this.#loaded.value?.api ?? null, offered, signal),
-      events,
-      steady,
-    });
-    this.#menu = menu;
-    const changed = (state: ChannelState, reason: string | null): void => {
-      events.channelChanged({ channel: config.type, state, reason });
-      if (state === 'up') menu.up();
+    this.#api = api;
+    this.#lexer = lexer;
+    this.room = room;
+    this.#times = times;
+    this.#drafts = new Drafts(deps.steady);
+  }
+
+  run(intake: Intake<Target>, signal: AbortSignal): Promise<void> {
+    const { config, events, random, steady } = this.#deps;
+    const { tokenEnv: tokenName, gatherMs } = config;
+    const own = { api: this.#api, times: this.#times, tokenName, gatherMs };
+    return new Poller({ ...intake, ...own, events, random, steady }, signal).run();
+  }
+
+  /** https://core.telegram.org/bots/api#sendmessage, #senddocument */
+  send(outgoing: Outgoing<Target>, signal: AbortSignal): Promise<Result> {
+    const { file, text, isPreview } = outgoing;
+    const place = { ...placeFields(outgoing), ...markupOf(outgoing.buttons) };
+    if (file !== null) {
+      return this.#api.sendDocument(place, { name: file.name, text }, callMs.send, signal);
+    }
+    const payload = { ...place, ...this.#contentOf(outgoing) };
+    const timeoutMs = isPreview ? callMs.preview : callMs.send;
+    return this.#api.call('sendMessage', payload, timeoutMs, signal);
+  }
+
+  /** https://core.telegram.org/bots/api#editmessagetext */
+  async edit(name: string, outgoing: Outgoing<Target>, signal: AbortSignal): Promise<Result> {
+    const { target, buttons, isPreview } = outgoing;
+    const message_id = parseName(name)?.number ?? 0;
+    const content = { ...this.#contentOf(outgoing), ...markupOf(buttons) };
+    const payload = { chat_id: target.chat, message_id, ...content };
+    const timeoutMs = isPreview ? callMs.preview : callMs.send;
+    const result = await this.#api.call('editMessageText', payload, timeoutMs, signal);
+    // The message shows this text already.
+    const isSame = result.kind === 'refused' && /message is not modified/i.test(result.description);
+    return isSame ? { kind: 'ok', body: { message_id } } : result;
+  }
+
+  remove(name: string, signal: AbortSignal): Promise<Result> {
+    const { chat, number } = parseName(name) ?? { chat: 0, number: 0 };
+    const payload = { chat_id: chat, message_id: number };
+    return this.#api.call('deleteMessage', payload, callMs.edge, signal);
+  }
+
+  /** The text with its formatting, or without it if that does not fit. Links get no preview. */
+  #contentOf({ text: source, isPlain, isPreview }: Outgoing<Target>) {
+    const { text, entities } = isPlain ? unformatted(source) : this.#formatted(source);
+    return {
+      text: isPreview ? `${text}${continuationMark}` : text,
+      link_preview_options: { is_disabled: true },
+      ...(entities.length > 0 && { entities: [...entities] }),
     };
-    this.#health = new HealthState(deps, changed, () => menu.platformAnswered());
   }
 
-  async open(): Promise<Opened | Unfit> {
+  #formatted(source: string): Formatted {
+    const formatted = format(source, this.#lexer);
+    const fits = formatted.text !== '' && formatted.text.length <= textUnitsMax;
+    return fits ? formatted : unformatted(source);
+  }
+
+  plain(text: string): string {
+    return this.#formatted(text).text;
+  }
+
+  refusesFile({ status, description }: Refused): boolean {
+    return status === 413 || (status === 400 && fileRefused.test(description));
+  }
+
+  repair(outgoing: Outgoing<Target>, { status, description, migrateToChat }: Refused): boolean {
+    if (status !== 400) return false;
+    const { target, buttons } = outgoing;
+    if (migrateToChat !== null) {
+      if (migrateToChat === target.chat) return false;
+      // The group became a new chat, which numbers its messages anew.
+      outgoing.target = { ...target, chat: migrateToChat };
+      outgoing.refers = false;
+      outgoing.edits = null;
+    } else if (target.thread !== null && /thread not found/i.test(description)) {
+      outgoing.target = { ...target, thread: null };
+    } else if (outgoing.refers && target.replyTo !== null && answeredIsGone.test(description)) {
+      outgoing.refers = false;
+    } else if (!outgoing.isPlain && /entit|can't parse/i.test(description)) {
+      if (this.#formatted(outgoing.text).entities.length === 0) return false;
+      outgoing.isPlain = true;
+    } else if (buttons.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
+      outgoing.buttons = [];
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  meaningOf({ status }: Refused): Meaning | null {
+    if (status === 403) {
+      const detail = 'the person blocked the bot, or it may not write there';
+      return { kind: 'gone', isFinal: true, detail };
+    }
+    if (status === 404) return { kind: 'unauthorized', isFinal: false };
+    if (status === 409) return { kind: 'overloaded', isFinal: false };
+    return null;
+  }
+
+  draft(target: Target, question: string): DraftPreview | null {
+    if (!this.#drafts.mayShow(target)) return null;
+    return {
+      // Telegram refused bots that sent a draft every 0.1 s for some time. Clients animate the text
+      // between two drafts. Telegram drops a draft 30 s after the last call.
+      everyMs: 1_000,
+      repeatMs: 20_000,
+      put: (text, signal) => this.#draft(target, draftIdOf(question), text, signal),
+    };
+  }
+
+  /** A draft has no "…" behind it: a client marks a draft itself, and animates its end. */
+  async #draft(
+    target: Target,
+    draft_id: number,
+    source: string,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const { text, entities } = this.#formatted(source);
+    const content = { text, ...(entities.length > 0 && { entities: [...entities] }) };
+    const payload = { ...placeOf(target), draft_id, ...content };
+    const result = await this.#api.call('sendMessageDraft', payload, draftMs, signal);
+    if (result.kind === 'ok') this.#drafts.shown(target);
+    const isAboutDraft = result.kind === 'refused' && [400, 404].includes(result.status);
+    if (isAboutDraft) this.#drafts.refused(target, result);
+    return result;
+  }
+
+  showTyping(target: Target, signal: AbortSignal): Promise<Result> {
+    const payload = { ...placeOf(target), action: 'typing' } as const;
+    return this.#api.call('sendChatAction', payload, callMs.edge, signal);
+  }
+
+  /** https://core.telegram.org/bots/api#setmessagereaction */
+  react({ chat, replyTo }: Target, signal: AbortSignal): Promise<Result> {
+    const reaction = [{ type: 'emoji', emoji: '👀' }] as const;
+    const payload = { chat_id: chat, message_id: replyTo ?? 0, reaction: [...reaction] };
+    return this.#api.call('setMessageReaction', payload, callMs.edge, signal);
+  }
+
+  /**
+   * https://core.telegram.org/bots/api#getfile. The address of a file holds the token, so only the
+   * request gets it.
+   */
+  async locate(file: string, bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult> {
+    const answer = await this.#api.call('getFile', { file_id: file }, callMs.file, signal);
+    if (answer.kind === 'fault') return { kind: 'failed', failure: failure(answer.fault) };
+    if (answer.kind === 'refused') {
+      if (/too big/i.test(answer.description)) return { kind: 'too_large' };
+      return unfetched(answer.status);
+    }
+    const fileInfo = object(answer.body);
+    const path = string(fileInfo?.['file_path']);
+    const size = fileInfo?.['file_size'];
+    if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
+    if (path === null || !relativePath.test(path)) {
+      const isLocalPath = path?.startsWith('/') === true;
+      const details = isLocalPath ? { detail: localPathDetail } : {};
+      return { kind: 'failed', failure: failure('malformed_answer', details) };
+    }
     const { token, config } = this.#deps;
-    const id = telegram.botOf(token);
-    if (id === null) {
-      const remedy = `copy the whole of it from @BotFather, set ${config.tokenEnv} to it, restart`;
-      const message = `${malformedToken(config.tokenEnv)}; ${remedy}`;
-      this.#health.become('failed', message);
-      return { kind: 'unfit', message };
-    }
-    await this.#loaded.get();
-    return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
+    return new URL(`${config.baseUrl ?? apiRoot}/file/bot${token}/${path}`);
   }
 
-  async run(receive: Receive, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { api, bestEffort } = await this.#loaded.get();
-    const { config, token, events, steady, random, times } = this.#deps;
-    const id = token.split(':', 1)[0]!;
-    const poller = new Poller(
-      {
-        channel: channelKeyOf(telegram.type, id),
-        tokenName: config.tokenEnv,
-        api,
-        bestEffort,
-        health: this.#health,
-        questions: this.#questions,
-        gatherMs: config.gatherMs,
-        events,
-        times: { ...pollTimes, ...times },
-        steady,
-        random,
-      },
-      receive,
-      signal,
-    );
-    await poller.run();
-  }
-
-  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
-    const { token, random } = this.#deps;
-    const loaded = await this.#loaded.get();
-    const prepared = await withoutUnsure(loaded.api, reply, stop.signal);
-    if (prepared.kind !== 'ready') return prepared;
-    const revision = revise(this.#questions, prepared.reply, questionEdited(reply.address));
-    let message: string | null = null;
-    const sent = (one: string): void => void (message = one);
-    const deps = { ...loaded, rateLimiter: this.#rateLimiter, token, random, sent };
-    const outcome = await send(deps, revision.reply, attempt, stop.signal);
-    if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) void this.#cleanup.remove(needless);
-    return outcome;
-  }
-
-  #preview(shown: PreviewRequest): Preview {
-    const loaded = this.#loaded.value;
-    if (loaded === null) return noPreview;
-    // The former answer stays until the new one is there.
-    const former = formerAnswer(this.#questions, questionEdited(shown.address));
-    if (former.length > 0) return noPreview;
-    const { deadlines, steady } = this.#deps;
-    const { lexer, bestEffort } = loaded;
-    const known = { cleanup: this.#cleanup, drafts: this.#drafts, deadlines, steady };
-    const deps = { lexer, ...bestEffort.preview, ...known };
-    return beginPreview(deps, shown) ?? noPreview;
-  }
-
-  async fetch(file: string, bytesMax: number, stop: Stop): Promise<FetchResult> {
-    const { token, config, http, steady } = this.#deps;
-    const { api } = await this.#loaded.get();
-    const deps = { api, token, baseUrl: config.baseUrl, http, steady };
-    return fetchFile(deps, file, bytesMax, stop);
-  }
-
-  /** Cuts the Markdown, which is never shorter than its rendered text. */
-  split(text: string): readonly ReplyPart[] {
-    return splitReply(text, cutting);
-  }
-
-  plain({ text, file }: ReplyPart): string {
-    const lexer = this.#loaded.value?.lexer;
-    return lexer === undefined || file !== undefined ? text : fitted(text, lexer).text;
-  }
-
-  showWorking(address: Address, signal: AbortSignal): void {
-    const { deadlines } = this.#deps;
-    const bestEffort = this.#loaded.value?.bestEffort;
-    if (bestEffort === undefined) return;
-    showTyping({ bestEffort, deadlines }, address, signal);
-    showEyes(bestEffort, address, this.#seenMessages, this.#disposed.signal);
-  }
-
-  publishCommands(offered: OfferedCommands): void {
-    this.#menu.offer(offered);
-  }
-
-  /** Judges polls by their ends, since a poll can hang for ever. */
-  health(): ChannelHealth {
-    const { health } = this.#health;
-    const { silentMs } = this.#health;
-    if (health.state === 'up' && silentMs > healthMs) {
-      const reason = `no poll has ended for ${Math.round(silentMs / 1_000)} s`;
-      this.#health.become('degraded', reason);
-    }
-    return this.#health.health;
-  }
-
-  sameAs(other: Channel): boolean {
-    if (!(other instanceof Telegram)) return false;
-    const ours = this.#deps;
-    const theirs = other.#deps;
-    return (
-      ours.token === theirs.token &&
-      ours.config.tokenEnv === theirs.config.tokenEnv &&
-      ours.config.baseUrl === theirs.config.baseUrl &&
-      ours.config.streaming === theirs.config.streaming &&
-      ours.config.gatherMs === theirs.config.gatherMs &&
-      ours.config.edits === theirs.config.edits
-    );
+  /**
+   * https://core.telegram.org/bots/api#setmycommands. Telegram keeps one list, which the bot's
+   * owner may have made with BotFather. The owner's commands come first, and replace a command of
+   * svc with the same word.
+   */
+  async publishCommands(
+    { commands, own }: OfferedCommands,
+    signal: AbortSignal,
+  ): Promise<MenuOutcome> {
+    const got = await this.#api.call('getMyCommands', {}, callMs.commands, signal);
+    if (got.kind !== 'ok') return menuOutcomeOf(got);
+    const shown = shownIn(got.body);
+    const others = shown.filter(({ description }) => !own.has(description));
+    const ours = commands
+      .filter(({ word }) => commandShape.test(word))
+      .map(({ word, description }) => ({ command: word, description }))
+      .filter((one) => others.every(({ command }) => command !== one.command));
+    const wanted = [...others, ...ours].slice(0, shownMax);
+    if (JSON.stringify(shown) === JSON.stringify(wanted)) return { kind: 'there' };
+    const set = { commands: wanted };
+    return menuOutcomeOf(await this.#api.call('setMyCommands', set, callMs.commands, signal));
   }
 
   /** Sends no request. If the person has not begun the chat, the first message fails. */
-  direct(user: string): ReturnType<NonNullable<Messenger['direct']>> {
-    const id = telegram.botOf(this.#deps.token);
-    const chat = id === null ? null : directChatOf(user);
-    if (id === null || chat === null) return Promise.resolve(null);
-    const { conversation, target } = chat;
-    const channel = channelKeyOf(telegram.type, id);
-    return Promise.resolve({ conversation, address: { channel, target } });
+  direct(user: string): Promise<DirectChat | null> {
+    return Promise.resolve(directChatOf(user));
   }
 
   async identify(signal: AbortSignal): Promise<Identity> {
-    const { token, config } = this.#deps;
-    const { tokenEnv } = config;
-    if (telegram.botOf(token) === null)
-      return { kind: 'refused', message: malformedToken(tokenEnv) };
-    const { api } = await this.#loaded.get();
-    const result = await api.call('getMe', {}, pollTimes.callMs, signal);
+    const { tokenEnv } = this.#deps.config;
+    const result = await this.#api.call('getMe', {}, pollTimes.callMs, signal);
     if (refusesToken(result)) {
       return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
     }
-    const bot = result.kind === 'done' ? parseBot(result.result) : null;
+    const bot = result.kind === 'ok' ? parseBot(result.body) : null;
     if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
     return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
   }
 
+  /** https://core.telegram.org/bots/api#getwebhookinfo. The waiting updates stay. */
   async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookProbe> {
-    if (telegram.botOf(this.#deps.token) === null) return { kind: 'unknown' };
-    const { api } = await this.#loaded.get();
-    return inspectWebhook(api, deleting, signal);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#menu.end();
-    this.#disposed.abort();
+    const answer = await this.#api.call('getWebhookInfo', {}, pollTimes.callMs, signal);
+    const url = answer.kind === 'ok' ? object(answer.body)?.['url'] : null;
+    if (typeof url !== 'string') return { kind: 'unknown' };
+    if (url === '') return { kind: 'none' };
+    const host = URL.parse(url)?.host ?? 'an address that cannot be read';
+    if (!deleting) return { kind: 'set', host };
+    const options = { drop_pending_updates: false };
+    const deleted = await this.#api.call('deleteWebhook', options, pollTimes.callMs, signal);
+    return { kind: deleted.kind === 'ok' ? 'deleted' : 'set', host };
   }
 }
 
-function malformedToken(tokenEnv: string): string {
-  return `${tokenEnv} holds no bot token, which looks like 123456789:AAH…`;
+const fileRefused = /document|file|too large|too big/i;
+/** The words of today's servers, and of older ones that ignore `allow_sending_without_reply`. */
+const answeredIsGone =
+  /message to be replied not found|reply message not found|reply_message_id_invalid/i;
+/**
+ * A relative path of plain names. A self-hosted server may give a path on its own disk; svc does
+ * not read it.
+ */
+const relativePath = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
+const localPathDetail = 'the Bot API server gave a path of its own disk: start it without --local';
+/** The shape of a command in the menu. Other commands work, but the menu does not show them. */
+const commandShape = /^[a-z0-9_]{1,32}$/;
+const shownMax = 100;
+
+function unformatted(text: string): Formatted {
+  return { text, entities: [] };
+}
+
+function placeOf({ chat, thread }: Target) {
+  return { chat_id: chat, ...(thread === null ? {} : { message_thread_id: thread }) };
+}
+
+/**
+ * The fields of a new message's place. Telegram sends it even if the message that it answers is
+ * gone.
+ */
+function placeFields({ target, refers }: Outgoing<Target>) {
+  const { replyTo } = target;
+  if (!refers || replyTo === null) return placeOf(target);
+  const reply_parameters = { message_id: replyTo, allow_sending_without_reply: true };
+  return { ...placeOf(target), reply_parameters };
+}
+
+function menuOutcomeOf(result: Result): MenuOutcome {
+  if (result.kind === 'ok') return { kind: 'there' };
+  if (result.kind !== 'refused') return { kind: 'away', retryAfterMs: null };
+  const { status, description, retryAfterMs } = result;
+  // A proxy's page or a refused token has nothing to do with the commands.
+  if (status !== 400 || description === '') return { kind: 'away', retryAfterMs };
+  const message =
+    'Telegram refused the menu of commands (400), which stays as it is; each can be written all ' +
+    'the same. Set the menu with @BotFather (/setcommands), where it is to show them';
+  return { kind: 'refused', message };
+}
+
+function shownIn(result: unknown): readonly { command: string; description: string }[] {
+  if (!Array.isArray(result)) return [];
+  return result.map((one) => {
+    const { command, description } = object(one) ?? {};
+    return { command: String(command), description: String(description) };
+  });
 }

@@ -4,8 +4,7 @@ import * as fc from 'fast-check';
 import messages from '../../../test/fixtures/telegram/messages.json' with { type: 'json' };
 import presses from '../../../test/fixtures/telegram/presses.json' with { type: 'json' };
 import { bot } from '../../../test/fake/scripted-telegram.ts';
-import { directChatOf, parseTarget } from './place.ts';
-import { parseBot, parseUpdates } from './wire.ts';
+import { directChatOf, parseTarget, parseBot, parseUpdates } from './wire.ts';
 import { runs } from '../../../test/support/runs.ts';
 
 test('what was said, to whom, and where the answer goes', async (t) => {

@@ -6,24 +6,22 @@
  * command for it. A command for no particular bot has a mark of its own.
  */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type {
-  Gather,
-  Inbound,
-  Media,
-  MessageContext,
-  PlatformTime,
-  Sender,
-  Setting,
+import {
+  quotedCharactersMax,
+  type Gather,
+  type Inbound,
+  type Media,
+  type MessageContext,
+  type PlatformTime,
+  type Sender,
+  type Setting,
+  type Address,
+  type Quoted,
 } from '../../domain/message.ts';
 import { isPressable, rowsWithout } from '../messenger/choices.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
-import { contextOf } from './context.ts';
-import { object, string, type Wire } from './fields.ts';
-import { mediaOf } from './files.ts';
-import { rowsIn, type Rows } from './keyboard.ts';
-import { beginsWithCommand, marksOf, withoutSpans, type Span } from './mentions.ts';
-import { isAnonymous, personOf, senderOf, type Bot } from './people.ts';
-import { conversationOf, parseTarget, placeOf, targetOf } from './place.ts';
+import { isObject } from '../../lib/json.ts';
+import { beginning, type Choice } from '../../domain/reply.ts';
 
 export type IncomingMessage = {
   readonly conversation: ConversationId;
@@ -222,4 +220,379 @@ function repliesTo(wire: Wire, bot: Bot): boolean {
   const other = object(wire['reply_to_message']);
   if (other === null || other['forum_topic_created'] !== undefined) return false;
   return object(other['from'])?.['id'] === bot.id;
+}
+
+/** Rows of buttons: https://core.telegram.org/bots/api#inlinekeyboardmarkup. Pure. */
+export type Rows = readonly (readonly Choice[])[];
+
+/** The `reply_markup` field of a message; no field without buttons. */
+export function markupOf(rows: Rows) {
+  if (rows.length === 0) return {};
+  const inline_keyboard = rows.map((row) =>
+    row.map(({ label, says }) => ({ text: label, callback_data: says })),
+  );
+  return { reply_markup: { inline_keyboard } };
+}
+
+/** The rows of a message's `reply_markup`, without buttons that are not svc's. */
+function rowsIn(markup: unknown): Rows {
+  const { inline_keyboard: rows } = (markup ?? {}) as { inline_keyboard?: unknown };
+  if (!Array.isArray(rows)) return [];
+  return rows.map((row: unknown) => (Array.isArray(row) ? row.flatMap(choiceOf) : []));
+}
+
+function choiceOf(button: unknown): readonly Choice[] {
+  const { text, callback_data: says } = (button ?? {}) as Record<string, unknown>;
+  return typeof text === 'string' && typeof says === 'string' ? [{ label: text, says }] : [];
+}
+
+/**
+ * Where a text names the bot (https://core.telegram.org/bots/api#messageentity). Offsets count
+ * UTF-16 units, as JavaScript's strings do. Pure.
+ */
+type Span = { readonly start: number; readonly end: number };
+
+/** The spans that name the bot; `for_another`: the text begins with a command for another bot. */
+function marksOf(body: string, entities: unknown, bot: Bot): readonly Span[] | 'for_another' {
+  if (!Array.isArray(entities)) return [];
+  const spans: Span[] = [];
+  const ours = `@${bot.username.toLowerCase()}`;
+  for (const one of entities) {
+    const entity = object(one);
+    const { offset, length } = (entity ?? {}) as { offset?: unknown; length?: unknown };
+    if (entity === null || typeof offset !== 'number' || typeof length !== 'number') continue;
+    const end = offset + length;
+    const mention = body.slice(offset, end).toLowerCase();
+    if (entity['type'] === 'mention' && mention === ours) spans.push({ start: offset, end });
+    if (entity['type'] === 'text_mention' && object(entity['user'])?.['id'] === bot.id) {
+      spans.push({ start: offset, end });
+    }
+    const at = mention.indexOf('@');
+    if (entity['type'] === 'bot_command' && at >= 0) {
+      if (mention.slice(at) === ours) spans.push({ start: offset + at, end });
+      else if (offset === 0) return 'for_another';
+    }
+  }
+  return spans;
+}
+
+/** Whether the text begins with a command. `marksOf` tells for which bot. */
+function beginsWithCommand(entities: unknown): boolean {
+  if (!Array.isArray(entities)) return false;
+  return entities.some((one) => {
+    const entity = object(one);
+    return entity?.['type'] === 'bot_command' && entity['offset'] === 0;
+  });
+}
+
+/**
+ * The text without those spans and the white space that they leave. A text of spans alone stays
+ * whole.
+ */
+function withoutSpans(body: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return body;
+  let text = '';
+  let from = 0;
+  for (const { start, end } of spans) {
+    text += body.slice(from, start);
+    from = /\s$/.test(text) || text === '' ? skipSpace(body, end) : end;
+  }
+  text = (text + body.slice(from)).trim();
+  return text === '' ? body : text;
+}
+
+function skipSpace(body: string, from: number): number {
+  let at = from;
+  while (at < body.length && /[ \t]/.test(body[at]!)) at++;
+  return at;
+}
+
+// The place of a message, its conversation, and the target of a reply. A conversation is a chat, or
+// a topic of one. Format: https://core.telegram.org/bots/api#message. Pure.
+
+/** A message's place on the platform. `number`: its own id in the chat. */
+export type Place = {
+  readonly chat: number;
+  readonly thread: number | null;
+  readonly number: number;
+  readonly isGroup: boolean;
+};
+
+/** @returns null: the chat is none that svc talks in */
+export function placeOf(wire: Wire): Place | null {
+  const chat = object(wire['chat']);
+  const number = wire['message_id'];
+  const id = chat?.['id'];
+  if (typeof id !== 'number' || typeof number !== 'number') return null;
+  const isGroup = chat?.['type'] === 'group' || chat?.['type'] === 'supergroup';
+  if (!isGroup && chat?.['type'] !== 'private') return null;
+  const topic = wire['is_topic_message'] === true ? wire['message_thread_id'] : null;
+  return { chat: id, thread: typeof topic === 'number' ? topic : null, number, isGroup };
+}
+
+export function conversationOf({ chat, thread }: Place): ConversationId {
+  return (thread === null ? `${chat}` : `${chat}:${thread}`) as ConversationId;
+}
+
+/** The direct chat with a person has the person's own id. @returns null: this is no person's id */
+export function directChatOf(
+  user: string,
+): { conversation: ConversationId; target: string } | null {
+  const chat = /^[1-9]\d{0,15}$/.test(user) ? Number(user) : Number.NaN;
+  if (!Number.isSafeInteger(chat)) return null;
+  const conversation = String(chat) as ConversationId;
+  return { conversation, target: targetOf({ chat, thread: null, replyTo: null }) };
+}
+
+/**
+ * Where a reply goes. `replyTo`: in groups, the message that it answers. `acknowledged`: that
+ * message was said to the bot, and gets a reaction when work on it begins.
+ */
+export type Target = {
+  readonly chat: number;
+  readonly thread: number | null;
+  readonly replyTo: number | null;
+  readonly acknowledged?: true;
+  /** The number of the edited question; absent: the reply answers no edit. */
+  readonly edits?: number;
+};
+
+export function targetOf({ chat, thread, replyTo, acknowledged, edits }: Target): string {
+  const mark = acknowledged === true ? 1 : null;
+  const more = edits !== undefined ? [mark, edits] : mark === null ? [] : [mark];
+  return JSON.stringify([chat, thread, replyTo, ...more]);
+}
+
+/** @returns null if this file did not write the address */
+export function parseTarget({ target }: Pick<Address, 'target'>): Target | null {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(target);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(parts)) return null;
+  const [chat, thread, replyTo, mark, edits] = parts as unknown[];
+  if (typeof chat !== 'number') return null;
+  const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  return {
+    chat,
+    thread: number(thread),
+    replyTo: number(replyTo),
+    ...(mark === 1 && { acknowledged: true as const }),
+    ...(typeof edits === 'number' && { edits }),
+  };
+}
+
+/**
+ * The context of a message: the message that it replies to or quotes, and the origin of a forward.
+ * Format: https://core.telegram.org/bots/api#message. Names only, never ids. Pure.
+ */
+type Self = { readonly id: number };
+
+/** @returns undefined: there is no context */
+export function contextOf(wire: Wire, isGroup: boolean, bot: Self): MessageContext | undefined {
+  const quoted = quotedIn(wire, bot);
+  const origin = object(wire['forward_origin']);
+  if (!isGroup && quoted === null && origin === null) return undefined;
+  return {
+    ...(isGroup && { inGroup: true }),
+    ...(quoted !== null && { quoted }),
+    ...(origin !== null && { forwardedFrom: nameOfOrigin(origin) }),
+  };
+}
+
+/** In a topic every message "replies" to the one that made the topic: that is no quotation. */
+function quotedIn(wire: Wire, bot: Self): Quoted | null {
+  const part = string(object(wire['quote'])?.['text']);
+  const other = object(wire['reply_to_message']);
+  if (other !== null && other['forum_topic_created'] === undefined) {
+    const content = quotedContentOf(other, part);
+    return content === null ? null : { ...content, ...attributionOf(other, wire, bot) };
+  }
+  const external = object(wire['external_reply']);
+  const origin = object(external?.['origin']);
+  if (external === null || origin === null) return null;
+  const content = quotedContentOf(external, part);
+  if (content === null) return null;
+  const by = authorOf(object(origin['sender_user']), wire, bot);
+  const isOpen = isPublicChannel(object(external['chat'])) && isOfPublicChannel(origin);
+  const elsewhere = isOpen ? 'open' : 'closed';
+  return { ...content, by, name: nameOfOrigin(origin), at: 0, elsewhere };
+}
+
+function attributionOf(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
+  const from = object(other['from']);
+  const chat = object(other['sender_chat']);
+  const by = chat === null ? authorOf(from, wire, bot) : 'other';
+  const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
+  // A message of another bot may contain a private brain's answer; an anonymous admin is no bot.
+  const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
+  const origin = object(other['forward_origin']);
+  const isUnknown = isOfBot || other['via_bot'] !== undefined || origin !== null;
+  const at = isUnknown ? 0 : timeOf(other['date']);
+  if (origin === null) return { by, name, at };
+  if (isOfPublicChannel(origin)) return { by, name, at, elsewhere: 'open' };
+  // A forwarding person said the text here, too. The posts of a channel arrive by themselves.
+  return { by, name, at, ...(chat !== null && { elsewhere: 'closed' }) };
+}
+
+/** Nobody can change a forwarded text. */
+function isOfPublicChannel(origin: Wire): boolean {
+  return origin['type'] === 'channel' && isPublicChannel(object(origin['chat']));
+}
+
+/** Only a channel that anybody can find and read has a username. */
+function isPublicChannel(chat: Wire | null): boolean {
+  return chat?.['type'] === 'channel' && string(chat['username']) !== null;
+}
+
+function authorOf(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
+  if (user === null || typeof user['id'] !== 'number') return 'other';
+  if (user['id'] === bot.id) return 'us';
+  return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
+}
+
+/** @param part the part that the person marked in it; null: none */
+function quotedContentOf(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
+  const text = part ?? string(wire['text']) ?? string(wire['caption']) ?? '';
+  const media = mediaOf(wire);
+  if (text === '' && media === null) return null;
+  const short = beginning(text, quotedCharactersMax).toWellFormed();
+  return { text: short, ...(media !== null && { media: [media] }) };
+}
+
+/** In milliseconds; Telegram counts seconds. */
+function timeOf(date: unknown): number {
+  return typeof date === 'number' ? date * 1_000 : 0;
+}
+
+function nameOfOrigin(origin: Wire): string | null {
+  const user = object(origin['sender_user']);
+  const chat = object(origin['sender_chat']) ?? object(origin['chat']);
+  if (user !== null) return nameOf(user);
+  return chat === null ? string(origin['sender_user_name']) : nameOfChat(chat);
+}
+
+function nameOfChat(chat: Wire): string | null {
+  return string(chat['title']) ?? string(chat['username']);
+}
+
+/** Who sent a message (https://core.telegram.org/bots/api#message). Pure. */
+export type Bot = { readonly id: number; readonly username: string };
+
+/**
+ * An anonymous administrator writes as the group itself, by Telegram's own bot. A message in the
+ * name of a channel has no sender for svc, nor has a post that a linked channel forwards into its
+ * group.
+ * @returns null: no person
+ */
+function senderOf(wire: Wire, chat: number): Sender | null {
+  if (wire['is_automatic_forward'] === true) return null;
+  const as = object(wire['sender_chat']);
+  if (as === null) return personOf(wire['from']);
+  if (as['id'] !== chat) return null;
+  return { id: String(chat), name: string(as['title']) ?? string(wire['author_signature']) };
+}
+
+/** All anonymous administrators are one sender: the group. */
+function isAnonymous(wire: Wire): boolean {
+  return object(wire['sender_chat']) !== null;
+}
+
+/** @returns null: a bot, or no user */
+function personOf(user: unknown): Sender | null {
+  const from = object(user);
+  if (typeof from?.['id'] !== 'number' || from['is_bot'] === true) return null;
+  return { id: String(from['id']), name: nameOf(from) };
+}
+
+function nameOf(from: Wire): string | null {
+  const name = [string(from['first_name']), string(from['last_name'])]
+    .filter((part) => part !== null)
+    .join(' ');
+  return name === '' ? string(from['username']) : name;
+}
+
+// The attachment of a message. Pure.
+
+/** The order matters: Telegram also sends an animation as a document, and a venue as a location. */
+const mediaKinds = [
+  'photo',
+  'animation',
+  'video',
+  'video_note',
+  'voice',
+  'audio',
+  'document',
+  'sticker',
+  'contact',
+  'venue',
+  'location',
+  'poll',
+  'dice',
+  'story',
+  'paid_media',
+  'checklist',
+  'game',
+  'invoice',
+  'giveaway',
+  'giveaway_winners',
+  'rich_message',
+] as const;
+
+/** The kinds that svc can read, each with its media type if the update names none. */
+const readable: Readonly<Record<string, string | null>> = {
+  photo: 'image/jpeg',
+  voice: 'audio/ogg',
+  audio: 'audio/mpeg',
+  document: null,
+};
+
+/** svc takes the largest size of a photo within this limit. Telegram sends the sizes in order. */
+const photoBytesMax = 8 * 1024 * 1024;
+
+/**
+ * The type of the attachment, or its kind, and its file name. Never a URL, since that holds the
+ * token.
+ */
+function mediaOf(wire: Wire): Media | null {
+  for (const kind of mediaKinds) {
+    const media = wire[kind];
+    if (media === undefined || media === null) continue;
+    const file = Array.isArray(media) ? largestOf(media) : object(media);
+    const name = string(file?.['file_name']);
+    const own = name === null ? { type: null, reference: kind } : { type: kind, reference: name };
+    const id = string(file?.['file_id']);
+    const usual = readable[kind];
+    if (usual === undefined || id === null) return own;
+    const bytes = file?.['file_size'];
+    return {
+      type: string(file?.['mime_type']) ?? usual ?? own.type,
+      reference: own.reference,
+      file: id,
+      ...(typeof bytes === 'number' && { bytes }),
+    };
+  }
+  return null;
+}
+
+function largestOf(sizes: readonly unknown[]): Wire | null {
+  const fitting = sizes.map(object).filter((size) => {
+    const bytes = size?.['file_size'];
+    return size !== null && (typeof bytes !== 'number' || bytes <= photoBytesMax);
+  });
+  return fitting.at(-1) ?? object(sizes[0]);
+}
+
+// Fields of Telegram's JSON, which is `unknown` at first.
+
+export type Wire = Readonly<Record<string, unknown>>;
+
+export function object(value: unknown): Wire | null {
+  return isObject(value) ? value : null;
+}
+
+export function string(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
 }

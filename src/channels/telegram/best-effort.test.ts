@@ -6,26 +6,28 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
-import type { BotApi, CallResult } from './bot-api.ts';
-import { BestEffortCalls } from './best-effort-calls.ts';
-import { createRateLimiter } from './rate-limits.ts';
+import { BestEffort } from '../messenger/best-effort.ts';
+import type { CallResult } from '../messenger/platform.ts';
+import { createRoom } from './telegram.ts';
 
 const { signal } = new AbortController();
 const group = -100200;
-const limit = { kind: 'refused', status: 429, description: '', migrateToChat: null } as const;
+const limit = { kind: 'refused', status: 429, description: '' } as const;
+const at = (chat: number) => ({ chat, thread: null, replyTo: null });
 
 function start() {
   const clock = handClock();
   const calls: string[] = [];
   const answers: CallResult[] = [];
-  const done = { kind: 'done', result: true } as const;
-  const call: BotApi['call'] = async (method, payload) => {
-    calls.push(`${method} ${(payload as { chat_id?: number }).chat_id}`);
-    return answers.shift() ?? done;
+  const call = async (method: string, chat: number): Promise<CallResult> => {
+    calls.push(`${method} ${chat}`);
+    return answers.shift() ?? { kind: 'ok', body: true };
   };
-  const api: BotApi = { call, sendDocument: async () => done };
-  const rateLimiter = createRateLimiter(clock);
-  const bestEffort = new BestEffortCalls({ api, rateLimiter, ...clock });
+  const room = createRoom(clock);
+  const rateLimiter = {
+    admit: (chat: number, by: AbortSignal) => room.admit(at(chat), by),
+  };
+  const bestEffort = new BestEffort({ room, ...clock });
   return {
     calls,
     answers,
@@ -38,10 +40,11 @@ function start() {
         await new Promise(setImmediate);
       }
     },
+    call,
     see: (chat: number) =>
-      bestEffort.offer('setMessageReaction', { chat_id: chat, message_id: 7 }, signal),
+      void bestEffort.offer('reaction', at(chat), () => call('setMessageReaction', chat), signal),
     type: (chat: number) =>
-      bestEffort.offer('sendChatAction', { chat_id: chat, action: 'typing' }, signal),
+      void bestEffort.offer('typing', at(chat), () => call('sendChatAction', chat), signal),
   };
 }
 
@@ -64,11 +67,11 @@ test('a 429 to one kind holds that kind, as long as it says, and nothing else', 
 test('a 429 to what shows a reply before it is whole holds that alone', async () => {
   const it = start();
   it.answers.push({ ...limit, retryAfterMs: 8_000 });
-  const { api, rateLimiter } = it.bestEffort.preview;
-  assert.equal(await rateLimiter.spare(1, signal), true);
-  await api.call('sendMessage', { chat_id: 1, text: 'a' }, 1_000, signal);
+  const spare = (chat: number) => it.bestEffort.waitForPreview('preview', at(chat), signal, false);
+  assert.equal(await spare(1), true);
+  it.bestEffort.noteLimit('preview', await it.call('sendMessage', 1));
   let isHeld = true;
-  void rateLimiter.spare(2, signal).then(() => (isHeld = false));
+  void spare(2).then(() => (isHeld = false));
   assert.deepEqual(await it.rateLimiter.admit(2, signal), { kind: 'go' });
   await it.pass(7_900);
   assert.equal(isHeld, true);
@@ -79,11 +82,12 @@ test('a 429 to what shows a reply before it is whole holds that alone', async ()
 test('a 429 to a draft holds drafts alone', async () => {
   const it = start();
   it.answers.push({ ...limit, retryAfterMs: 3_000 });
-  const { api, rateLimiter } = it.bestEffort.preview;
-  await api.call('sendMessageDraft', { chat_id: 1, draft_id: 1, text: 'a' }, 1_000, signal);
+  const spare = (kind: 'preview' | 'draft', chat: number) =>
+    it.bestEffort.waitForPreview(kind, at(chat), signal, false);
+  it.bestEffort.noteLimit('draft', await it.call('sendMessageDraft', 1));
   let isHeld = true;
-  void rateLimiter.spare(2, signal, 'draft').then(() => (isHeld = false));
-  assert.equal(await rateLimiter.spare(3, signal), true);
+  void spare('draft', 2).then(() => (isHeld = false));
+  assert.equal(await spare('preview', 3), true);
   await it.pass(2_900);
   assert.equal(isHeld, true);
   await it.pass(200);

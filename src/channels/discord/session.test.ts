@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
-import { IdentifyBudget } from './identify-budget.ts';
+import { IdentifyBudget } from './session.ts';
 
 const limits = { atOnceMax: 3, oneEveryMs: 60_000, spacingMs: 5_000 };
 const hourMs = 3_600_000;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startPolling } from '../../../test/fake/polling.ts';
 import { said, token, type Planned } from '../../../test/fake/scripted-telegram.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
-import { pollTimes } from './poller.ts';
+import { pollTimes } from './polling.ts';
 
 const refusal = (error_code: number, description = ''): Planned => ({
   ok: false,

@@ -1,23 +1,163 @@
 /**
- * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"). Telegram
- * takes about 30 messages a second in all, one a second in a chat with short bursts, and 20 a
- * minute in a group. svc stays below each limit in any second and any minute.
- *
- * A message takes the chat's place first, then the bot's place, in the order of asking. A message
- * that would wait longer than a moment for its chat is sent away with a time. So a slow group
- * delays nobody else.
+ * A queue for calls that nobody needs, and the rate limits that it draws on. Each call takes room
+ * that no reply needs, in the order of asking. So more callers mean a longer time between two turns
+ * of one caller. The first preview of a reply goes before all others.
  */
-import { later, type SteadyTime } from '../../lib/clock.ts';
 import { pauseUntil, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
-import {
-  fullAfterOne,
-  msUntilOne,
-  Window,
-  LowPriorityQueue,
-  type RateLimit,
-} from '../messenger/low-priority-queue.ts';
+import type { Admission, Room, Spare } from './platform.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
 
-export type RateLimits = {
+type Waiting = { readonly serve: () => void };
+
+export class LowPriorityQueue {
+  readonly #deadlines: Deadlines;
+  readonly #msUntilOne: (isFirst: boolean) => number;
+  readonly #firsts: Waiting[] = [];
+  readonly #others: Waiting[] = [];
+  #next: Deadline | null = null;
+
+  /** @param msUntilFree milliseconds until the first waiting call of that kind may go; 0: now */
+  constructor(deadlines: Deadlines, msUntilFree: (isFirst: boolean) => number) {
+    this.#deadlines = deadlines;
+    this.#msUntilOne = msUntilFree;
+  }
+
+  /**
+   * @param take takes the room at once; false: there is none any more
+   * @param isFirst whether this is the first preview of a reply
+   * @returns whether the call may go; false also if the signal aborted first
+   */
+  next(take: () => boolean, signal: AbortSignal, isFirst = false): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve(false);
+      const queue = isFirst ? this.#firsts : this.#others;
+      const stopped = (): void => {
+        queue.splice(queue.indexOf(waiting), 1);
+        resolve(false);
+      };
+      const waiting: Waiting = {
+        serve: () => {
+          signal.removeEventListener('abort', stopped);
+          resolve(take());
+        },
+      };
+      queue.push(waiting);
+      signal.addEventListener('abort', stopped, { once: true });
+      // The planned time is that of the others.
+      if (isFirst) this.#next?.cancel();
+      if (isFirst || this.#next === null) this.#serve();
+    });
+  }
+
+  readonly #serve = (): void => {
+    this.#next = null;
+    for (;;) {
+      const isFirst = this.#firsts.length > 0;
+      const queue = isFirst ? this.#firsts : this.#others;
+      if (queue.length === 0) return;
+      const ms = this.#msUntilOne(isFirst);
+      if (ms > 0) {
+        this.#next = this.#deadlines.after(ms, this.#serve);
+        return;
+      }
+      queue.shift()!.serve();
+    }
+  };
+}
+
+// How much a platform accepts in a time. A rate limit is one number: the time at which it is full
+// again (the generic cell rate algorithm). Each message delays that time by `everyMs`. A window
+// counts.
+
+/** One message each `everyMs` milliseconds, and `burst` messages at once after a rest. */
+export type RateLimit = { readonly everyMs: number; readonly burst: number };
+
+/**
+ * @param full when the limit is full again; undefined: it is full
+ * @param spare how many messages must stay possible
+ * @returns milliseconds until one may go; 0: now
+ */
+export function msUntilOne(
+  full: SteadyTime | undefined,
+  { everyMs, burst }: RateLimit,
+  now: SteadyTime,
+  spare = 0,
+): number {
+  if (full === undefined) return 0;
+  return Math.max(0, full - now - everyMs * (burst - 1 - spare));
+}
+
+/** When the limit is full again after one more message. */
+export function fullAfterOne(
+  full: SteadyTime | undefined,
+  { everyMs }: RateLimit,
+  now: SteadyTime,
+): SteadyTime {
+  return later(full === undefined || full < now ? now : full, everyMs);
+}
+
+/** Allows a number of messages in any period of a given length, however close together they are. */
+export class Window {
+  readonly #ms: number;
+  /** A ring of the times of the last messages. */
+  readonly #times: number[];
+  #next = 0;
+
+  constructor(most: number, ms: number) {
+    this.#ms = ms;
+    this.#times = Array.from({ length: most }, () => -Infinity);
+  }
+
+  /**
+   * @param spare how many messages must stay possible; less than the size of the window
+   * @returns milliseconds until one may go; 0: now
+   */
+  msUntilOne(now: SteadyTime, spare = 0): number {
+    const oldest = this.#times[(this.#next + spare) % this.#times.length]!;
+    return Math.max(0, oldest + this.#ms - now);
+  }
+
+  /** How many messages went out in the last period. */
+  count(now: SteadyTime): number {
+    return this.#times.filter((at) => at + this.#ms > now).length;
+  }
+
+  take(now: SteadyTime): void {
+    this.#times[this.#next] = now;
+    this.#next = (this.#next + 1) % this.#times.length;
+  }
+}
+
+/** Back-off windows after a 429: until when svc makes no call of each kind. */
+export class BackoffWindows<Kind extends string> {
+  readonly #steady: () => SteadyTime;
+  readonly #until = new Map<Kind, SteadyTime>();
+
+  constructor(steady: () => SteadyTime) {
+    this.#steady = steady;
+  }
+
+  start(kind: Kind, ms: number): void {
+    const until = later(this.#steady(), ms);
+    if (until > (this.#until.get(kind) ?? 0)) this.#until.set(kind, until);
+  }
+
+  isActive(kind: Kind): boolean {
+    return this.remainingMs(kind) > 0;
+  }
+
+  /** How many milliseconds the window still lasts; 0: it is over. */
+  remainingMs(kind: Kind): number {
+    const until = this.#until.get(kind);
+    return until === undefined ? 0 : Math.max(0, until - this.#steady());
+  }
+}
+
+// The room of a bot whose chats have limits of their own. A message takes the chat's place first,
+// then the bot's place, in the order of asking. A message that would wait longer than a moment for
+// its chat is sent away with a time. So a slow group delays nobody else.
+
+export type RoomLimits = {
   /** Spreads messages evenly. */
   readonly bot: RateLimit;
   /**
@@ -32,15 +172,6 @@ export type RateLimits = {
   readonly waitMsMax: number;
 };
 
-export const rateLimits: RateLimits = {
-  bot: { everyMs: 36, burst: 2 },
-  secondMax: 29,
-  drafts: { everyMs: 36, burst: 50 },
-  person: { everyMs: 1_050, burst: 3 },
-  group: { everyMs: 4_000, burst: 4 },
-  waitMsMax: 2_000,
-};
-
 /**
  * The room that growing previews leave for replies and for first previews of other replies. For
  * messages it is as many as these had in the last second, plus this number.
@@ -49,64 +180,34 @@ const reserved = { messages: 6, drafts: 30 } as const;
 /** The number of edits a second that growing previews may always have. */
 const growthMin = 4;
 
-/**
- * The kinds of best-effort calls. `notice`: "typing…" or eyes, which count as no message of their
- * chat. `draft`: counts as no message at all.
- */
-export type Spare = 'message' | 'notice' | 'draft';
-
-/** `later`: `ms` milliseconds must pass first. */
-export type Admission =
-  | { readonly kind: 'go' | 'stopped' }
-  | { readonly kind: 'later'; readonly ms: number };
-
-export interface RateLimiter {
-  /**
-   * Resolves with `go` when one message may be sent to that chat.
-   * @param waitMsMax the longest wait for the chat, in milliseconds; absent: moments
-   */
-  admit(chat: number, signal: AbortSignal, waitMsMax?: number): Promise<Admission>;
-  /**
-   * Takes room that no reply needs, for a best-effort call. Calls go in the order of asking, as far
-   * as their chats have room. One place stays free for a reply, and every waiting reply goes first.
-   * @param kind absent: a message
-   * @param isFirst whether this is the first preview of a reply, which goes before all other
-   *   best-effort calls
-   * @returns false: the signal aborted first
-   */
-  spare(chat: number, signal: AbortSignal, kind?: Spare, isFirst?: boolean): Promise<boolean>;
-  /** The platform asked for a pause; svc sends nothing during it. */
-  pauseFor(ms: number): void;
-}
-
-export type RateLimiterDeps = {
+export type ChatRoomDeps<T> = {
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
-  readonly limits?: Partial<RateLimits>;
+  readonly limits: RoomLimits;
+  /** The platform's id of the chat. */
+  readonly chatOf: (target: T) => number | string;
+  readonly isGroup: (target: T) => boolean;
 };
-
-export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
-  return new BotRateLimiter(deps);
-}
 
 /** Before one more chat is stored, the chats with a full limit are removed. */
 const chatsMax = 4_096;
 
 const go: Admission = { kind: 'go' };
 
-type Waiting = { readonly answer: (admission: Admission) => void };
+type WaitingReply = { readonly answer: (admission: Admission) => void };
 
-class BotRateLimiter implements RateLimiter {
+export class ChatRoom<T> implements Room<T> {
+  readonly #deps: ChatRoomDeps<T>;
   readonly #steady: () => SteadyTime;
   readonly #deadlines: Deadlines;
-  readonly #limits: RateLimits;
+  readonly #limits: RoomLimits;
   /** When the bot's limit is full again. */
   #full: SteadyTime;
   #pausedUntil: SteadyTime;
   /** When each chat's limit is full again; the limit of a missing chat is full. */
-  readonly #chats = new Map<number, SteadyTime>();
+  readonly #chats = new Map<number | string, SteadyTime>();
   /** Messages that have their chat's place and wait for the bot's. */
-  readonly #queue: Waiting[] = [];
+  readonly #queue: WaitingReply[] = [];
   #next: Deadline | null = null;
   readonly #bestEffortQueue: LowPriorityQueue;
   /** All messages of the last second, and the growing edits among them. */
@@ -116,10 +217,12 @@ class BotRateLimiter implements RateLimiter {
   #draftsFull: SteadyTime;
   readonly #draftQueue: LowPriorityQueue;
 
-  constructor({ steady, deadlines, limits }: RateLimiterDeps) {
+  constructor(deps: ChatRoomDeps<T>) {
+    const { steady, deadlines, limits } = deps;
+    this.#deps = deps;
     this.#steady = steady;
     this.#deadlines = deadlines;
-    this.#limits = { ...rateLimits, ...limits };
+    this.#limits = limits;
     this.#full = this.#pausedUntil = this.#draftsFull = steady();
     this.#window = new Window(this.#limits.secondMax, 1_000);
     this.#growth = new Window(this.#limits.secondMax, 1_000);
@@ -130,12 +233,13 @@ class BotRateLimiter implements RateLimiter {
   }
 
   async admit(
-    chat: number,
+    target: T,
     signal: AbortSignal,
     waitMsMax = this.#limits.waitMsMax,
   ): Promise<Admission> {
     if (signal.aborted) return { kind: 'stopped' };
-    const rateLimit = this.#rateLimitOf(chat);
+    const chat = this.#deps.chatOf(target);
+    const rateLimit = this.#rateLimitOf(target);
     const chatMs = this.#msUntil(this.#chats.get(chat), rateLimit);
     const ms = Math.max(chatMs, this.#pauseMs);
     if (ms > waitMsMax) return { kind: 'later', ms };
@@ -145,13 +249,14 @@ class BotRateLimiter implements RateLimiter {
   }
 
   async spare(
-    chat: number,
+    target: T,
     signal: AbortSignal,
     kind: Spare = 'message',
     isFirst = false,
   ): Promise<boolean> {
     if (kind === 'draft') return this.#draftQueue.next(this.#takeDraft, signal, isFirst);
-    const rateLimit = this.#rateLimitOf(chat);
+    const chat = this.#deps.chatOf(target);
+    const rateLimit = this.#rateLimitOf(target);
     const chatWaitMs = (): number => this.#msUntil(this.#chats.get(chat), rateLimit, 1);
     const take = (): boolean => {
       // A reply to that chat may have come first.
@@ -186,9 +291,8 @@ class BotRateLimiter implements RateLimiter {
     return Math.max(0, this.#pausedUntil - this.#steady());
   }
 
-  /** The ids of groups and channels are negative. */
-  #rateLimitOf(chat: number): RateLimit {
-    return chat < 0 ? this.#limits.group : this.#limits.person;
+  #rateLimitOf(target: T): RateLimit {
+    return this.#deps.isGroup(target) ? this.#limits.group : this.#limits.person;
   }
 
   #msUntil(full: SteadyTime | undefined, rateLimit: RateLimit, spare = 0): number {
@@ -227,7 +331,7 @@ class BotRateLimiter implements RateLimiter {
     return Math.max(this.#pauseMs, ms);
   }
 
-  #takeOf(chat: number, rateLimit: RateLimit): void {
+  #takeOf(chat: number | string, rateLimit: RateLimit): void {
     const now = this.#steady();
     const full = this.#chats.get(chat);
     if (full === undefined && this.#chats.size >= chatsMax) this.#forget(now);
@@ -270,7 +374,7 @@ class BotRateLimiter implements RateLimiter {
         signal.removeEventListener('abort', stopped);
         resolve(admission);
       };
-      const waiting: Waiting = { answer };
+      const waiting: WaitingReply = { answer };
       this.#queue.push(waiting);
       signal.addEventListener('abort', stopped, { once: true });
       if (this.#next === null) this.#serve();

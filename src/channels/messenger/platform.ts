@@ -1,0 +1,237 @@
+/**
+ * What the messenger needs of a chat platform. `messenger.ts` has the algorithm once: open,
+ * receive, deliver, show a reply while it grows, clean up, fetch files, publish commands. A
+ * platform fills `PlatformKind` with its facts, which are pure, and `Platform` with its calls. No
+ * method of a `Platform` throws for an expected cause.
+ *
+ * The messenger stores the names of messages. So the form of a name never changes.
+ */
+import type { FailureKind } from '../../domain/failure.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Address } from '../../domain/message.ts';
+import type { Choice, Reply } from '../../domain/reply.ts';
+import type { HttpFault } from '../../lib/http-client/exchange.ts';
+import type { ChannelKind } from '../kind.ts';
+import type {
+  FetchResult,
+  HealthState,
+  Identity,
+  OfferedCommands,
+  Receive,
+  WebhookProbe,
+} from '../channel.ts';
+import type { MenuOutcome } from './command-menu.ts';
+import type { RecentQuestions } from './recent-questions.ts';
+
+/** The result of a call. `ok`: `body` is the platform's answer. */
+export type CallResult<R extends Refusal = Refusal> =
+  | { readonly kind: 'ok'; readonly body: unknown }
+  | R
+  | CallFault;
+
+/** The platform did not answer. `sent`: the request may have reached it. */
+export type CallFault = {
+  readonly kind: 'fault';
+  readonly fault: HttpFault;
+  readonly sent: boolean;
+};
+
+/** The platform, or a proxy before it, answered and did not do it. */
+export type Refusal = {
+  readonly kind: 'refused';
+  readonly status: number;
+  /**
+   * The platform's text, for comparing and for upstream-words.ts: it goes into no log. Empty: a
+   * proxy's page, or nothing.
+   */
+  readonly description: string;
+  readonly retryAfterMs: number | null;
+  /** svc sent nothing, since it knows that a limit is reached. */
+  readonly unasked?: boolean;
+};
+
+/** The meaning of a refusal for a reply. `isFinal`: no later try can succeed. */
+export type Meaning = {
+  readonly kind: FailureKind;
+  readonly isFinal: boolean;
+  /** Says why in our own words. */
+  readonly detail?: string | undefined;
+};
+
+/** A message to send. A refusal can change it. `T` is the place of the platform. */
+export type Outgoing<T> = {
+  target: T;
+  /** Markdown, or the content of the file. */
+  text: string;
+  file: NonNullable<Reply['file']> | null;
+  /** The Markdown goes as it is, without formatting. */
+  isPlain: boolean;
+  buttons: readonly (readonly Choice[])[];
+  /** It refers to the message that it answers. */
+  refers: boolean;
+  /** The name of the message whose text it replaces; null: it is a new message. */
+  edits: string | null;
+  /** A platform that recognises repeats knows a new message by it. */
+  key: string;
+  /** It is the beginning of a reply, which no reply may wait for. */
+  readonly isPreview: boolean;
+};
+
+/** The pure facts of a platform. */
+export type PlatformKind<T> = {
+  readonly kind: ChannelKind & Required<Pick<ChannelKind, 'botOf'>>;
+  /** The longest text of a message, in UTF-16 units. */
+  readonly textUnitsMax: number;
+  /** Longer code becomes a file. */
+  readonly codeCharactersMax: number;
+  /** How long after its first try svc still sends a reply, in milliseconds; absent: no limit. */
+  readonly deliverMsMax?: number;
+  readonly buttons: { readonly labelUnitsMax: number; readonly saysBytesMax: number };
+  /** The time between two calls that show "typing…", in milliseconds. */
+  readonly typingEveryMs: number;
+  /** The channel is degraded if the platform is silent for this long; null: `run` judges itself. */
+  readonly silence: { readonly ms: number; readonly reason: (seconds: number) => string } | null;
+  /** Why the token cannot be used, in one sentence, and the remedy. */
+  malformedToken(tokenEnv: string): string;
+  /** @returns null: svc did not write the address */
+  parseTarget(address: Pick<Address, 'target'>): T | null;
+  isGroup(target: T): boolean;
+  /** Whether svc shows there that it works, and a reply while it grows. */
+  showsWork(target: T): boolean;
+  /** The key of the edited question that a reply there answers; null: it answers no edit. */
+  editedQuestion(target: T): string | null;
+  /** The message was said to the bot, and gets a reaction when work on it begins. */
+  isAcknowledged(target: T): boolean;
+  readonly names: MessageNames<T>;
+  /** Present if the platform recognises a repeated message by its key, for some minutes. */
+  readonly repeats?: RecognisedRepeats<T>;
+  /** Whether another program may have set a webhook, which svc has to delete. */
+  readonly hasWebhooks: boolean;
+};
+
+export type MessageNames<T> = {
+  /** @returns null: the answer holds no message */
+  in(body: unknown, target: T): string | null;
+  /** Whether the name is of a message in that place. */
+  isAt(name: string, target: T): boolean;
+  /** Marks the name: a late edit may still change that message, since nobody saw the edit end. */
+  unsure(name: string): string;
+  /** @returns the name without its mark; null: it has none */
+  sureOf(name: string): string | null;
+};
+
+export type RecognisedRepeats<T> = {
+  recognises(key: string): boolean;
+  /** Names a message that may exist by its key. @returns null: there can be none in that place */
+  unseenName(target: T, key: string): string | null;
+  /** @returns null: `unseenName` did not write this name for that place */
+  keyIn(name: string, target: T): string | null;
+  /** Whether the message that the platform returned shows this one already. */
+  isShown(body: unknown, outgoing: Outgoing<T>): boolean;
+};
+
+/** What `run` works with. */
+export type Intake<T> = {
+  readonly key: ChannelKey;
+  readonly receive: Receive;
+  readonly health: HealthState;
+  /** Null: the channel ignores edits. */
+  readonly questions: RecentQuestions | null;
+  readonly bestEffort: Offers<T>;
+};
+
+export type BestEffortKind = 'reaction' | 'typing' | 'buttons';
+
+/** Takes best-effort calls. */
+export interface Offers<T> {
+  /**
+   * Makes the call when there is room that no reply needs. Never rejects.
+   * @returns null: the call was dropped
+   */
+  offer(
+    kind: BestEffortKind,
+    target: T,
+    call: () => Promise<CallResult>,
+    signal: AbortSignal,
+  ): Promise<CallResult | null>;
+}
+
+export interface Platform<T, R extends Refusal = Refusal> {
+  /** Takes messages in until the signal aborts. */
+  run(intake: Intake<T>, signal: AbortSignal): Promise<void>;
+  readonly room: Room<T>;
+  /** Sends a new message. */
+  send(outgoing: Outgoing<T>, signal: AbortSignal): Promise<CallResult<R>>;
+  /** Edits the message `name`. */
+  edit(name: string, outgoing: Outgoing<T>, signal: AbortSignal): Promise<CallResult<R>>;
+  remove(name: string, signal: AbortSignal): Promise<CallResult<R>>;
+  /** Whether the refusal is about the file: then its content goes as text. */
+  refusesFile(refusal: R): boolean;
+  /** Takes out what the platform refused. @returns whether another try may help */
+  repair(outgoing: Outgoing<T>, refusal: R): boolean;
+  /** @returns null: the usual meaning of its status */
+  meaningOf(refusal: R): Meaning | null;
+  /**
+   * Completes an answer that the platform waits for with the reply.
+   * @returns null: the reply goes as a message
+   */
+  complete?(outgoing: Outgoing<T>, signal: AbortSignal): Promise<CallResult<R> | null>;
+  /** Shows the beginning of a reply as a draft. @returns null: that place has no drafts */
+  draft?(target: T, question: string): DraftPreview | null;
+  showTyping(target: T, signal: AbortSignal): Promise<CallResult>;
+  /** Puts eyes on the acknowledged message. */
+  react(target: T, signal: AbortSignal): Promise<CallResult>;
+  /** The text as people see it. Absent: as it is. */
+  plain?(text: string): string;
+  /** Where an attachment is now. @param file the `file` field of `Media` */
+  locate(file: string, bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult>;
+  publishCommands(offered: OfferedCommands, signal: AbortSignal): Promise<MenuOutcome>;
+  /** The direct chat with a person. @returns null: there is none */
+  direct(user: string, signal: AbortSignal): Promise<DirectChat | null>;
+  identify(signal: AbortSignal): Promise<Identity>;
+  /** Present if the kind `hasWebhooks`: see `Messenger`. */
+  webhook?(signal: AbortSignal, deleting: boolean): Promise<WebhookProbe>;
+  close?(): void;
+}
+
+export type DirectChat = { readonly conversation: ConversationId; readonly target: string };
+
+/** A draft that grows. It is gone when the reply arrives, or by itself. */
+export type DraftPreview = {
+  readonly everyMs: number;
+  /** After this time without a call the platform drops the draft. */
+  readonly repeatMs: number;
+  put(text: string, signal: AbortSignal): Promise<CallResult>;
+};
+
+/** `later`: `ms` milliseconds must pass first. */
+export type Admission =
+  | { readonly kind: 'go' | 'stopped' }
+  | { readonly kind: 'later'; readonly ms: number };
+
+/**
+ * The kinds of best-effort calls. `notice`: "typing…" or eyes, which count as no message of their
+ * chat. `draft`: counts as no message at all.
+ */
+export type Spare = 'message' | 'notice' | 'draft';
+
+/** The room under the rate limits of a platform. `T` is the place of a call. */
+export interface Room<T> {
+  /**
+   * Resolves with `go` when one message may be sent there.
+   * @param waitMsMax the longest wait for the place, in milliseconds; absent: moments
+   */
+  admit(target: T, signal: AbortSignal, waitMsMax?: number): Promise<Admission>;
+  /**
+   * Takes room that no reply needs, for a best-effort call. Calls go in the order of asking, as far
+   * as their places have room. One place stays free for a reply, and every waiting reply goes
+   * first.
+   * @param kind absent: a message
+   * @param isFirst whether this is the first preview of a reply, which goes before all other
+   *   best-effort calls
+   * @returns false: the signal aborted first
+   */
+  spare(target: T, signal: AbortSignal, kind?: Spare, isFirst?: boolean): Promise<boolean>;
+  /** The platform asked for a pause; svc sends nothing during it. */
+  pauseFor(ms: number): void;
+}
