@@ -86,7 +86,10 @@ export async function startPolling(
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events, calls } = noteEvents();
   const ledger = new HeldLedger();
-  const health = new HealthState({ now, steady });
+  const degraded: (string | null)[] = [];
+  const health = new HealthState({ now, steady }, (state, reason) => {
+    if (state === 'degraded') degraded.push(reason);
+  });
   const parts = { token, baseUrl: telegram.url, http, deadlines, steady };
   const api = await loadBotApi(parts);
   const key = 'messenger_a:110201543' as ChannelKey;
@@ -106,7 +109,9 @@ export async function startPolling(
   return {
     telegram,
     ledger,
-    health: health,
+    health,
+    /** The reasons of all times that it was degraded, however short. */
+    degraded,
     calls,
     /** An earlier run leaves only the state of Telegram and the ledger. */
     run() {

@@ -86,7 +86,7 @@ export class BotRateLimiter {
   }
 }
 
-/** `code`: Discord's own number of the fault, if it gave one. `names`: its names of faults in fields. */
+/** `code`: Discord's number of the fault; null: none. `names`: its names of faults in fields. */
 export type Refused = Refusal & {
   readonly code: number | null;
   readonly names: readonly string[];
