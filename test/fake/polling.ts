@@ -7,7 +7,7 @@ import {
   type Receipt,
 } from '../../src/channels/channel.ts';
 import type { RecentQuestions } from '../../src/channels/messenger/recent-questions.ts';
-import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
+import { BotApi } from '../../src/channels/telegram/bot-api.ts';
 import { createRoom } from '../../src/channels/telegram/telegram.ts';
 import { BestEffort } from '../../src/channels/messenger/best-effort.ts';
 import { Poller, pollTimes, type PollTimes } from '../../src/channels/telegram/polling.ts';
@@ -88,7 +88,7 @@ export async function startPolling(
   const ledger = new HeldLedger();
   const health = new HealthState({ now, steady });
   const parts = { token, baseUrl: telegram.url, http, deadlines, steady };
-  const api = await loadBotApi(parts);
+  const api = new BotApi(parts);
   const key = 'messenger_a:110201543' as ChannelKey;
   const tokenName = 'TELEGRAM_TOKEN';
   const manners = { questions, gatherMs: 0 };

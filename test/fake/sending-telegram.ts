@@ -1,6 +1,6 @@
 /** The sender of replies to Telegram, alone, with its pace. */
 import { patienceMs } from '../support/waiting.ts';
-import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
+import { BotApi } from '../../src/channels/telegram/bot-api.ts';
 import { loadLexer } from '../../src/channels/telegram/markdown.ts';
 import { pollTimes } from '../../src/channels/telegram/polling.ts';
 import {
@@ -31,7 +31,7 @@ export async function startSending(
   const { baseUrl = telegram.url } = given;
   const parts = { token, baseUrl, http, deadlines, steady };
   const room = createRoom({ steady, deadlines }, limits);
-  const api = await loadBotApi(parts);
+  const api = new BotApi(parts);
   const random = given.random ?? (() => 0);
   const platform = new TelegramPlatform(
     { ...parts, random } as never,

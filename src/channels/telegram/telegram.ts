@@ -26,14 +26,7 @@ import type {
   PlatformKind,
   Room,
 } from '../messenger/platform.ts';
-import {
-  apiRoot,
-  loadBotApi,
-  refusesToken,
-  type BotApi,
-  type Refused,
-  type Result,
-} from './bot-api.ts';
+import { apiRoot, BotApi, refusesToken, type Refused, type Result } from './bot-api.ts';
 import { draftIdOf, Drafts } from './drafts.ts';
 import { telegram } from './kind.ts';
 import { format, loadLexer, type Formatted, type Lexer } from './markdown.ts';
@@ -129,10 +122,9 @@ async function loadTelegram(
   deps: MessengerDeps,
   times: Partial<PollTimes> = {},
 ): Promise<TelegramPlatform> {
-  const { token, config, http, deadlines, steady } = deps;
-  const { baseUrl } = config;
-  const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
-  const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
+  const { token, config, http, steady } = deps;
+  const api = new BotApi({ token, baseUrl: config.baseUrl, http, steady });
+  const lexer = await loadLexer();
   return new TelegramPlatform(deps, api, lexer, createRoom(deps), { ...pollTimes, ...times });
 }
 

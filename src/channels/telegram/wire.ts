@@ -365,16 +365,10 @@ export function targetOf({ chat, thread, replyTo, acknowledged, edits }: Target)
 
 /** @returns null if this file did not write the address */
 export function parseTarget({ target }: Pick<Address, 'target'>): Target | null {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(target);
-  } catch {
-    return null;
-  }
+  const parts = parsed(target);
   if (!Array.isArray(parts)) return null;
   const [chat, thread, replyTo, mark, edits] = parts as unknown[];
   if (typeof chat !== 'number') return null;
-  const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
   return {
     chat,
     thread: number(thread),
@@ -382,12 +376,6 @@ export function parseTarget({ target }: Pick<Address, 'target'>): Target | null 
     ...(mark === 1 && { acknowledged: true as const }),
     ...(typeof edits === 'number' && { edits }),
   };
-}
-
-/** The dedupe key of the edited question; null: the reply answers no edit. */
-export function questionEdited(address: Pick<Address, 'target'>): string | null {
-  const target = parseTarget(address);
-  return target?.edits === undefined ? null : `${target.chat}:${target.edits}`;
 }
 
 /**
@@ -601,4 +589,17 @@ export function object(value: unknown): Wire | null {
 
 export function string(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+export function number(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+/** @returns null: the text is no JSON */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
