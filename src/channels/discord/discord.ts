@@ -11,6 +11,7 @@
  */
 import { failure } from '../../domain/failure.ts';
 import type { ConversationId } from '../../domain/ids.ts';
+import { fieldsOf, listOf } from '../../lib/json.ts';
 import type { FetchResult, Identity, Messenger, OfferedCommands } from '../channel.ts';
 import type { MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
@@ -32,9 +33,7 @@ import { Deferrals, fileForm, publishCommands, refusesFile } from './interaction
 import { discord } from './kind.ts';
 import {
   bodyOf,
-  fieldsOf,
   idOf,
-  listOf,
   nonceFits,
   parseSelf,
   parseTarget,
@@ -163,19 +162,9 @@ class DiscordPlatform implements Platform<Target, Refused> {
     };
   }
 
-  async run({ bestEffort: _none, ...intake }: Intake<Target>, signal: AbortSignal): Promise<void> {
-    const { config, token } = this.#deps;
-    const gateway = {
-      ...this.#deps,
-      ...intake,
-      self: discord.botOf(token) ?? '',
-      tokenName: config.tokenEnv,
-      groups: config.access?.groups ?? 'mention',
-      api: this.#api,
-      deferrals: this.#deferrals,
-      limits: this.#limits,
-    } as const;
-    await runGateway(gateway, intake.receive, signal);
+  run(intake: Intake<Target>, signal: AbortSignal): Promise<void> {
+    const own = { api: this.#api, deferrals: this.#deferrals, limits: this.#limits };
+    return runGateway({ ...this.#deps, ...intake, ...own }, signal);
   }
 
   send(outgoing: Outgoing<Target>, signal: AbortSignal): Promise<Result> {

@@ -269,7 +269,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
   sameAs(other: Channel): boolean {
     if (!(other instanceof MessengerChannel)) return false;
     const ours = identityOf(this.#deps);
-    const theirs = identityOf(other.#deps as MessengerDeps);
+    const theirs = identityOf(other.#deps);
     return ours.length === theirs.length && ours.every((one, at) => one === theirs[at]);
   }
 

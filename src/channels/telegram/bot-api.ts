@@ -5,10 +5,11 @@
 import type { Opts } from '@grammyjs/types';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
+import { parseJson, recordOf, type Fields } from '../../lib/json.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 import type { CallResult, Refusal } from '../messenger/platform.ts';
-import { number, object, parsed, string } from './wire.ts';
+import { numberOf, string } from './wire.ts';
 
 /** The payloads by their methods. No payload has a file: `sendDocument` below sends one. */
 type Payloads = Opts<never>;
@@ -89,25 +90,25 @@ export class BotApi {
     } as const;
     const result = await http.send(request, stopOf(signal));
     if (result.kind === 'fault') return { kind: 'fault', fault: result.fault, sent: result.sent };
-    return resultOf(result.status, object(parsed(result.body)));
+    return resultOf(result.status, recordOf(parseJson(result.body)));
   }
 }
 
 /** https://core.telegram.org/bots/api#responseparameters, whose `retry_after` counts seconds */
-function resultOf(status: number, answer: ReturnType<typeof object>): Result {
+function resultOf(status: number, answer: Fields | null): Result {
   // A proxy's page, for example: only its status has a meaning.
   if (answer?.['ok'] === undefined) {
     const nothing = { description: '', retryAfterMs: null, migrateToChat: null };
     return { kind: 'refused', status, ...nothing };
   }
   if (answer['ok'] === true) return { kind: 'ok', body: answer['result'] };
-  const parameters = object(answer['parameters']);
-  const retryAfter = number(parameters?.['retry_after']);
+  const parameters = recordOf(answer['parameters']);
+  const retryAfter = numberOf(parameters?.['retry_after']);
   return {
     kind: 'refused',
-    status: number(answer['error_code']) ?? 500,
+    status: numberOf(answer['error_code']) ?? 500,
     description: string(answer['description']) ?? '',
     retryAfterMs: retryAfter === null ? null : retryAfter * 1_000,
-    migrateToChat: number(parameters?.['migrate_to_chat_id']),
+    migrateToChat: numberOf(parameters?.['migrate_to_chat_id']),
   };
 }

@@ -11,15 +11,15 @@
  * token the loop waits for its signal to abort.
  */
 import { aborted } from '../../lib/stop.ts';
-import type { Events } from '../../domain/event.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receipt } from '../channel.ts';
+import type { MessengerDeps } from '../messenger/messenger.ts';
 import type { Intake } from '../messenger/platform.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import type { MessengerConfig } from '../registry.ts';
 import { refusesToken, type BotApi, type Result, type Refused } from './bot-api.ts';
 import {
-  inboundOf,
   parseBot,
   parseUpdates,
   markupOf,
@@ -60,17 +60,12 @@ export const pollTimes: PollTimes = {
 /** A poll that was open this long has reached Telegram, which confirms on arrival. */
 const arrivedMs = 1_000;
 
-export type PollerDeps = Intake<Target> & {
-  /** The name of the token's variable, for messages to people. */
-  readonly tokenName: string;
-  readonly api: BotApi;
-  /** Messages of one person within this time are merged; 0: they are not. */
-  readonly gatherMs: number;
-  readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
-  readonly times: PollTimes;
-  readonly steady: () => SteadyTime;
-  readonly random: () => number;
-};
+type PollerDeps = Intake<Target> &
+  Pick<MessengerDeps, 'events' | 'random' | 'steady'> & {
+    readonly config: Pick<MessengerConfig, 'tokenEnv' | 'gatherMs'>;
+    readonly api: BotApi;
+    readonly times: PollTimes;
+  };
 
 export class Poller {
   readonly #deps: PollerDeps;
@@ -148,7 +143,7 @@ export class Poller {
       }
       const fresh = updates.filter(({ id }) => !this.#held.has(id));
       await this.#take(fresh);
-      await this.#settle(fresh.some((update) => mayBePart(update, this.#deps.gatherMs)));
+      await this.#settle(fresh.some((update) => mayBePart(update, this.#deps.config.gatherMs)));
     }
   }
 
@@ -206,7 +201,10 @@ export class Poller {
         this.#deps.questions,
       );
       const messages = part.flatMap(({ message }) => (message === null ? [] : [message]));
-      const batch = messages.map((message) => inboundOf(this.#deps.key, message));
+      const { key: channel } = this.#deps;
+      const batch = messages.map(({ target, ...message }) => {
+        return { channel, ...message, address: { channel, target } };
+      });
       const handled = batch.length === 0 ? nothing : await this.#deps.receive(batch);
       if (handled.kind === 'accepted') {
         this.#hold(part, handled.receipts);
@@ -224,10 +222,10 @@ export class Poller {
   #hold(part: readonly Update[], receipts: readonly (Receipt | null)[]): void {
     let at = 0;
     for (const update of part) {
-      const { id, message, press, edits } = update;
+      const { id, message, press } = update;
       const receipt = message === null ? null : receipts[at++]!;
       if (message !== null && press === undefined) {
-        this.#deps.questions?.noteReceipt(message.dedupeKey, edits, receipt);
+        this.#deps.questions?.noteReceipt(message.dedupeKey, message.edits, receipt);
       }
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#deps, press, this.#signal);
@@ -276,15 +274,15 @@ export class Poller {
   /** Reports the fault in the health and waits as long as the fault requires. */
   async #recover(result: Result): Promise<'poll' | 'introduce' | 'over'> {
     if (this.#signal.aborted) return 'introduce';
-    const { health, tokenName, times, random } = this.#deps;
+    const { health, config, times, random } = this.#deps;
     const status = result.kind === 'refused' ? result.status : 0;
     if (refusesToken(result)) {
-      health.become('failed', refusedToken(tokenName));
+      health.become('failed', refusedToken(config.tokenEnv));
       return 'over';
     }
     if (result.kind === 'refused' && status === 409) {
       const { baseMs, capMs } = times.conflictPauseMs;
-      health.become('degraded', conflictReason(result, tokenName));
+      health.become('degraded', conflictReason(result, config.tokenEnv));
       await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
       return 'introduce';
     }
@@ -428,7 +426,7 @@ export class HeldUpdates {
       this.#offset = held.id + 1;
       gone++;
     }
-    for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#abandon(held);
+    for (const held of this.#held.splice(0, gone)) this.#markSafe(held);
   }
 
   /** Telegram has no more updates. So svc drops the offset, since Telegram may begin new ids. */
@@ -442,19 +440,10 @@ export class HeldUpdates {
     await new Promise<void>((resolve) => (this.#allSafe = resolve));
   }
 
+  /** The update no longer counts as unsafe; a later outcome is ignored. */
   #markSafe(held: Held): void {
     if (held.safe) return;
     held.safe = true;
-    this.#countAsSafe();
-  }
-
-  /** The update no longer counts as unsafe; its later outcome is ignored. */
-  #abandon(held: Held): void {
-    held.safe = true;
-    this.#countAsSafe();
-  }
-
-  #countAsSafe(): void {
     this.#unsafe--;
     if (this.#unsafe > 0) return;
     this.#allSafe?.();
@@ -542,10 +531,9 @@ function withoutIgnoredEdits(
 ): readonly Update[] {
   if (questions === null) return updates;
   return updates.map((update) => {
-    const { message, edits, press } = update;
+    const { message, press } = update;
     if (message === null || press !== undefined) return update;
-    return questions.admits(message.dedupeKey, message, edits)
-      ? update
-      : { ...update, message: null };
+    const isAdmitted = questions.admits(message.dedupeKey, message, message.edits);
+    return isAdmitted ? update : { ...update, message: null };
   });
 }

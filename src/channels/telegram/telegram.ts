@@ -5,6 +5,7 @@
  */
 import { failure } from '../../domain/failure.ts';
 import { dayMs } from '../../lib/durations.ts';
+import { fieldsOf, listOf } from '../../lib/json.ts';
 import type {
   FetchResult,
   Identity,
@@ -31,15 +32,7 @@ import { draftIdOf, Drafts } from './drafts.ts';
 import { telegram } from './kind.ts';
 import { format, loadLexer, type Formatted, type Lexer } from './markdown.ts';
 import { Poller, pollTimes, type PollTimes } from './polling.ts';
-import {
-  directChatOf,
-  markupOf,
-  object,
-  parseBot,
-  parseTarget,
-  string,
-  type Target,
-} from './wire.ts';
+import { directChatOf, markupOf, parseBot, parseTarget, string, type Target } from './wire.ts';
 
 export type TelegramDeps = MessengerDeps & {
   /** Shorter times for tests. */
@@ -76,7 +69,7 @@ export const telegramKind: PlatformKind<Target> = {
   isAcknowledged: ({ acknowledged, replyTo }) => acknowledged === true && replyTo !== null,
   names: {
     in: (body, { chat }) => {
-      const number = object(body)?.['message_id'];
+      const number = fieldsOf(body)['message_id'];
       return typeof number === 'number' ? JSON.stringify([chat, number]) : null;
     },
     isAt: (name, { chat }) => parseName(name)?.chat === chat,
@@ -107,8 +100,8 @@ export function createRoom(
   { deadlines, steady }: Pick<MessengerDeps, 'deadlines' | 'steady'>,
   limits: Partial<RoomLimits> = {},
 ): Room<Target> {
-  const { isGroup } = telegramKind;
   const chatOf = ({ chat }: Target): number => chat;
+  const isGroup = (target: Target): boolean => telegramKind.isGroup(target);
   return new ChatRoom({ deadlines, steady, limits: { ...roomLimits, ...limits }, chatOf, isGroup });
 }
 
@@ -134,14 +127,14 @@ const draftMs = 4_000;
 
 export class TelegramPlatform implements Platform<Target, Refused> {
   readonly room: Room<Target>;
-  readonly #deps: Pick<MessengerDeps, 'config' | 'events' | 'random' | 'steady' | 'token'>;
+  readonly #deps: MessengerDeps;
   readonly #api: BotApi;
   readonly #lexer: Lexer;
   readonly #times: PollTimes;
   readonly #drafts: Drafts;
 
   constructor(
-    deps: Pick<MessengerDeps, 'config' | 'events' | 'random' | 'steady' | 'token'>,
+    deps: MessengerDeps,
     api: BotApi,
     lexer: Lexer,
     room: Room<Target>,
@@ -156,10 +149,8 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   run(intake: Intake<Target>, signal: AbortSignal): Promise<void> {
-    const { config, events, random, steady } = this.#deps;
-    const { tokenEnv: tokenName, gatherMs } = config;
-    const own = { api: this.#api, times: this.#times, tokenName, gatherMs };
-    return new Poller({ ...intake, ...own, events, random, steady }, signal).run();
+    const own = { api: this.#api, times: this.#times };
+    return new Poller({ ...this.#deps, ...intake, ...own }, signal).run();
   }
 
   /** https://core.telegram.org/bots/api#sendmessage, #senddocument */
@@ -302,9 +293,8 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       if (/too big/i.test(answer.description)) return { kind: 'too_large' };
       return unfetched(answer.status);
     }
-    const fileInfo = object(answer.body);
-    const path = string(fileInfo?.['file_path']);
-    const size = fileInfo?.['file_size'];
+    const { file_path, file_size: size } = fieldsOf(answer.body);
+    const path = string(file_path);
     if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
     if (path === null || !relativePath.test(path)) {
       const isLocalPath = path?.startsWith('/') === true;
@@ -316,9 +306,9 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   /**
-   * https://core.telegram.org/bots/api#setmycommands. Telegram keeps one list, which the bot's owner
-   * may have made with BotFather. The owner's commands come first, and replace a command of svc with
-   * the same word.
+   * https://core.telegram.org/bots/api#setmycommands. Telegram keeps one list, which the bot's
+   * owner may have made with BotFather. The owner's commands come first, and replace a command of
+   * svc with the same word.
    */
   async publishCommands(
     { commands, own }: OfferedCommands,
@@ -357,7 +347,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   /** https://core.telegram.org/bots/api#getwebhookinfo. The waiting updates stay. */
   async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookProbe> {
     const answer = await this.#api.call('getWebhookInfo', {}, pollTimes.callMs, signal);
-    const url = answer.kind === 'ok' ? object(answer.body)?.['url'] : null;
+    const url = answer.kind === 'ok' ? fieldsOf(answer.body)['url'] : null;
     if (typeof url !== 'string') return { kind: 'unknown' };
     if (url === '') return { kind: 'none' };
     const host = URL.parse(url)?.host ?? 'an address that cannot be read';
@@ -414,9 +404,8 @@ function menuOutcomeOf(result: Result): MenuOutcome {
 }
 
 function shownIn(result: unknown): readonly { command: string; description: string }[] {
-  if (!Array.isArray(result)) return [];
-  return result.map((one) => {
-    const { command, description } = object(one) ?? {};
+  return listOf(result).map((one) => {
+    const { command, description } = fieldsOf(one);
     return { command: String(command), description: String(description) };
   });
 }
