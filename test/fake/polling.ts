@@ -88,10 +88,9 @@ export async function startPolling(
   const { events, calls } = noteEvents();
   const ledger = new HeldLedger();
   const health = new HealthState({ now, steady });
-  const parts = { token, baseUrl: telegram.url, http, deadlines, steady };
-  const api = new BotApi(parts);
   const key = 'messenger_a:110201543' as ChannelKey;
-  const config = { tokenEnv: 'TELEGRAM_TOKEN' as EnvName, gatherMs: 0 };
+  const config = { tokenEnv: 'TELEGRAM_TOKEN' as EnvName, gatherMs: 0, baseUrl: telegram.url };
+  const api = new BotApi({ token, config, http, ...clock });
   const room = createRoom({ steady, deadlines });
   const bestEffort = new BestEffort({ room, deadlines, steady });
   const { receive } = ledger;

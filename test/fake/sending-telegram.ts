@@ -29,7 +29,7 @@ export async function startSending(
   const { deadlines, steady } = clock;
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { baseUrl = telegram.url } = given;
-  const parts = { token, baseUrl, http, deadlines, steady };
+  const parts = { token, config: { baseUrl }, http, ...clock };
   const room = createRoom({ steady, deadlines }, limits);
   const api = new BotApi(parts);
   const random = given.random ?? (() => 0);

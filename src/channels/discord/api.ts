@@ -12,12 +12,12 @@ import { dayMs } from '../../lib/durations.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs, pause } from '../../lib/backoff.ts';
-import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { HttpClient } from '../../lib/http-client.ts';
 import { fieldsOf, parseJson, textOf } from '../../lib/json.ts';
 import { stopOf } from '../../lib/stop.ts';
 import type { HttpResult } from '../../lib/http-client/exchange.ts';
+import type { ClientDeps } from '../messenger/messenger.ts';
 import type { CallResult, Refusal } from '../messenger/platform.ts';
 import {
   fullAfterOne,
@@ -185,14 +185,6 @@ type CallOptions = {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export type ApiDeps = Clock & {
-  readonly token: string;
-  /** The part of the URL before `/v10`; null: Discord's own address. */
-  readonly baseUrl: string | null;
-  readonly http: HttpClient;
-  readonly deadlines: Deadlines;
-};
-
 const callMs = 15_000;
 /** A call waits for a limit that ends within this time. */
 const callWaitMsMax = 1_500;
@@ -217,7 +209,7 @@ type Init = {
 type Library = typeof discordRest;
 
 /** Loads the library, which takes some 80 ms, and makes the client. */
-export async function createApi(deps: ApiDeps): Promise<Api> {
+export async function createApi(deps: ClientDeps): Promise<Api> {
   const library = await import('@discordjs/rest');
   return new Api(library, deps);
 }
@@ -225,21 +217,22 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
 export class Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
-  readonly #deps: ApiDeps;
+  readonly #deps: ClientDeps;
   readonly #rateLimiter: BotRateLimiter;
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #aheadMs: number;
   /** The end of Discord's limit on all requests. */
   #limitedUntil: SteadyTime;
 
-  constructor(library: Library, deps: ApiDeps) {
+  constructor(library: Library, deps: ClientDeps) {
     this.#library = library;
     this.#deps = deps;
     this.#limitedUntil = deps.steady();
     this.#rateLimiter = new BotRateLimiter(deps.steady, deps.deadlines);
     this.#aheadMs = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
-      api: deps.baseUrl ?? discordApi,
+      // The address is the part before `/v10`.
+      api: deps.config.baseUrl ?? discordApi,
       version: '10',
       retries: 0,
       // The HTTP client's own deadline comes first.

@@ -35,7 +35,8 @@ async function stage() {
   const discord = await startFakeDiscord({ now: () => at });
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
-  const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
+  const config = { baseUrl: discord.url };
+  const parts = { token: discord.token, config, http, deadlines, ...systemClock };
   const api = await createApi(parts);
   const ann = discord.user('Ann');
   discord.slash.registered = [{ id: '7', type: 1, name: 'new', description: 'Begin anew' }];

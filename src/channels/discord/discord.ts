@@ -9,13 +9,17 @@
  * Format: https://discord.com/developers/docs/resources/message#create-message, #edit-message; error
  * codes: https://discord.com/developers/docs/topics/opcodes-and-status-codes
  */
-import { failure } from '../../domain/failure.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import { fieldsOf, listOf } from '../../lib/json.ts';
 import type { FetchResult, Identity, Messenger, OfferedCommands } from '../channel.ts';
 import type { MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
-import { MessengerChannel, unfetched, type MessengerDeps } from '../messenger/messenger.ts';
+import {
+  failedFetch,
+  MessengerChannel,
+  unfetched,
+  type MessengerDeps,
+} from '../messenger/messenger.ts';
 import type {
   DirectChat,
   Intake,
@@ -49,10 +53,8 @@ export type DiscordDeps = MessengerDeps & {
 /** Makes the channel; it loads and asks nothing before `open` or `identify`. */
 export function createDiscordChannel({ limits, ...deps }: DiscordDeps): Messenger {
   return new MessengerChannel(discordKind, deps, async (given) => {
-    const { token, config, http, deadlines, now, steady } = given;
-    const { baseUrl } = config;
-    const api = await createApi({ token, baseUrl, http, deadlines, now, steady });
-    return new DiscordPlatform(given, api, { ...gatewayLimits, ...limits });
+    const all = { ...gatewayLimits, ...limits };
+    return new DiscordPlatform(given, await createApi(given), all);
   });
 }
 
@@ -135,13 +137,10 @@ function isAnsweredGone({ status, code, names }: Refused): boolean {
 const eyes = encodeURIComponent('👀');
 const fileHosts: ReadonlySet<string> = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
 /** The server's administrator must grant this permission. */
-const unreadable: FetchResult = {
-  kind: 'failed',
-  failure: failure('unauthorized', {
-    status: 403,
-    detail: 'the bot may not read that message: it needs “Read Message History” there',
-  }),
-};
+const unreadable = failedFetch('unauthorized', {
+  status: 403,
+  detail: 'the bot may not read that message: it needs “Read Message History” there',
+});
 
 class DiscordPlatform implements Platform<Target, Refused> {
   readonly room: Room<Target>;
@@ -198,9 +197,7 @@ class DiscordPlatform implements Platform<Target, Refused> {
     return this.#deferrals.complete(this.#api, outgoing, signal);
   }
 
-  refusesFile(refusal: Refused): boolean {
-    return refusesFile(refusal);
-  }
+  readonly refusesFile = refusesFile;
 
   repair(outgoing: Outgoing<Target>, refusal: Refused): boolean {
     const isGone = outgoing.refers && outgoing.edits === null && isAnsweredGone(refusal);
@@ -230,13 +227,13 @@ class DiscordPlatform implements Platform<Target, Refused> {
    */
   async locate(file: string, _bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult> {
     const [place, message, attachment] = file.split('/').map(idOf);
-    if (!place || !message || !attachment) return failed('rejected');
+    if (!place || !message || !attachment) return failedFetch('rejected');
     const answer = await this.#api.call('GET', routeTo(`${place}/${message}`), { signal });
-    if (answer.kind === 'fault') return failed(answer.fault);
+    if (answer.kind === 'fault') return failedFetch(answer.fault);
     if (answer.kind === 'refused') {
       return answer.status === 403 ? unreadable : unfetched(answer.status);
     }
-    return this.#addressOf(answer.body, attachment) ?? failed('not_found');
+    return this.#addressOf(answer.body, attachment) ?? failedFetch('not_found');
   }
 
   /** @returns null: the file is gone, or on a host that svc does not read from */
@@ -286,8 +283,4 @@ class DiscordPlatform implements Platform<Target, Refused> {
   close(): void {
     this.#api.close();
   }
-}
-
-function failed(kind: Parameters<typeof failure>[0]): FetchResult {
-  return { kind: 'failed', failure: failure(kind) };
 }

@@ -11,7 +11,7 @@ import type {
   RESTPostAPIChannelMessageJSONBody,
 } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Sender, Setting } from '../../domain/message.ts';
+import type { Setting } from '../../domain/message.ts';
 import { fieldsOf, listOf, textOf, type Fields } from '../../lib/json.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import type { CommandNotice, OfferedCommands } from '../channel.ts';
@@ -62,28 +62,18 @@ export type IncomingMessage = WireMessage & {
   readonly deferral?: Callback;
 };
 
-type Interaction = Callback & {
-  readonly data: Fields;
-  readonly place: string;
-  readonly sender: Sender;
-  readonly setting: 'direct' | 'addressed';
-};
-
 /** Reads what the types share. @returns null: it is of another type, or of no person */
-function interactionOf(fields: Fields, type: number): Interaction | null {
+function interactionOf(fields: Fields, type: number) {
   if (fields['type'] !== type || fields['context'] === betweenPeople) return null;
   const [id, place] = [fields['id'], fields['channel_id']].map(idOf);
   const isDirect = idOf(fields['guild_id']) === null;
   const sender = senderOf(isDirect ? fields['user'] : fieldsOf(fields['member'])['user']);
   const token = textOf(fields['token']);
   if (!id || !place || sender === null || !tokenShape.test(token)) return null;
-  const setting = isDirect ? 'direct' : 'addressed';
-  return { id, token, data: fieldsOf(fields['data']), place, sender, setting };
-}
-
-/** The message of an interaction. */
-function messageOf({ id, place, sender, setting }: Interaction, text: string) {
-  return { id, conversation: place as ConversationId, sender, text, media: null, setting };
+  const said = { id, conversation: place as ConversationId, sender, media: null };
+  const setting: Setting = isDirect ? 'direct' : 'addressed';
+  const data = fieldsOf(fields['data']);
+  return { said: { ...said, setting }, callback: { id, token }, place, isDirect, data };
 }
 
 // Presses. Format: https://discord.com/developers/docs/components/reference#button
@@ -100,7 +90,7 @@ export function parsePress(
   const fields = fieldsOf(wire);
   const interaction = interactionOf(fields, messageComponent);
   if (interaction === null) return null;
-  const { id, token, place, setting, data } = interaction;
+  const { said, callback, place, isDirect, data } = interaction;
   const { component_type: type, custom_id: says } = data;
   const under = fieldsOf(fields['message']);
   const rows = rowsIn(under['components']);
@@ -109,9 +99,10 @@ export function parsePress(
   if (fieldsOf(under['author'])['id'] !== self) return null;
   if (!isPressable(says, rows)) return null;
   return {
-    ...messageOf(interaction, says),
-    target: targetOf({ place, message: setting === 'direct' ? null : message }),
-    press: { id, token, setting, otherRows: rowsWithout(says, rows) },
+    ...said,
+    text: says,
+    target: targetOf({ place, message: isDirect ? null : message }),
+    press: { ...callback, setting: said.setting, otherRows: rowsWithout(says, rows) },
   };
 }
 
@@ -150,17 +141,17 @@ export function parseCommand(
   const interaction = interactionOf(fields, applicationCommand);
   const application = idOf(fields['application_id']);
   if (interaction === null || application === null) return null;
-  const { id, token, place, setting, data } = interaction;
+  const { said, callback, place, isDirect, data } = interaction;
   const { type, name, options } = data;
   if (type !== chatInput || typeof name !== 'string' || !wordShape.test(name)) return null;
   const { value } = fieldsOf(listOf(options).find((one) => fieldsOf(one)['name'] === textOption));
-  // The event has no names for mentioned people.
-  const text = typeof value === 'string' ? `/${name} ${withNames(value, {})}` : `/${name}`;
   return {
-    ...messageOf(interaction, text),
-    ...(setting === 'addressed' && { context: { inGroup: true } }),
-    target: targetOf({ place, message: null, deferred: { application, token } }),
-    deferral: { id, token },
+    ...said,
+    // The event has no names for mentioned people.
+    text: typeof value === 'string' ? `/${name} ${withNames(value, {})}` : `/${name}`,
+    ...(!isDirect && { context: { inGroup: true } }),
+    target: targetOf({ place, message: null, deferred: { application, token: callback.token } }),
+    deferral: callback,
   };
 }
 
@@ -197,7 +188,10 @@ export async function publishCommands(
     return takesText !== null && own.has(description);
   });
   const others = new Set(registered.filter((one) => !ours.includes(one)).map(({ name }) => name));
-  const wanted = registrableOf(commands).filter(({ word }) => !others.has(word));
+  const wanted = commands
+    .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
+    .slice(0, registeredMax)
+    .filter(({ word }) => !others.has(word));
   let outcome: MenuOutcome = { kind: 'there' };
   for (const { id, name } of ours) {
     if (id === null || wanted.some(({ word }) => word === name)) continue;
@@ -229,12 +223,6 @@ function menuOutcomeOf(result: Result): MenuOutcome {
     'Take words that it does not allow out of session.triggers, and invite the bot with the ' +
     'scope applications.commands; it is told them again at the next start or configuration';
   return { kind: 'refused', message };
-}
-
-function registrableOf(commands: readonly CommandNotice[]): readonly CommandNotice[] {
-  return commands
-    .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
-    .slice(0, registeredMax);
 }
 
 function isSame(one: Registered, { word, description, takesText }: CommandNotice): boolean {

@@ -3,11 +3,11 @@
  * and its result never holds the token.
  */
 import type { Opts } from '@grammyjs/types';
-import { later, type SteadyTime } from '../../lib/clock.ts';
-import type { HttpClient } from '../../lib/http-client.ts';
+import { later } from '../../lib/clock.ts';
 import { parseJson, recordOf, type Fields } from '../../lib/json.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import { stopOf } from '../../lib/stop.ts';
+import type { ClientDeps } from '../messenger/messenger.ts';
 import type { CallResult, Refusal } from '../messenger/platform.ts';
 import { numberOf, string } from './wire.ts';
 
@@ -31,18 +31,10 @@ export const apiRoot = 'https://api.telegram.org';
 /** Enough for a hundred updates with the longest texts and all their entities. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
-export type BotApiDeps = {
-  readonly token: string;
-  /** Without a slash at its end; null: Telegram's own. */
-  readonly baseUrl: string | null;
-  readonly http: HttpClient;
-  readonly steady: () => SteadyTime;
-};
-
 export class BotApi {
-  readonly #deps: BotApiDeps;
+  readonly #deps: ClientDeps;
 
-  constructor(deps: BotApiDeps) {
+  constructor(deps: ClientDeps) {
     this.#deps = deps;
   }
 
@@ -79,10 +71,10 @@ export class BotApi {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<Result> {
-    const { token, baseUrl, http, steady } = this.#deps;
+    const { token, config, http, steady } = this.#deps;
     const request = {
       method: 'POST',
-      url: new URL(`${baseUrl ?? apiRoot}/bot${token}/${method}`),
+      url: new URL(`${config.baseUrl ?? apiRoot}/bot${token}/${method}`),
       headers: { 'content-type': contentType },
       body,
       deadlineAt: later(steady(), timeoutMs),

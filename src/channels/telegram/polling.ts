@@ -156,20 +156,17 @@ export class Poller {
   }
 
   async #getUpdates(timeout: number): Promise<Result> {
-    const { api, times, steady } = this.#deps;
+    const { api, times, steady, questions } = this.#deps;
     const { offset } = this.#held;
     const begunAt = steady();
-    const result = await api.call(
-      'getUpdates',
-      {
-        ...(offset === null ? {} : { offset }),
-        limit: updatesMax,
-        timeout,
-        allowed_updates: updateTypesOf(this.#deps.questions),
-      },
-      times.pollMs,
-      this.#signal,
-    );
+    const allowed_updates = updateTypesOf(questions);
+    const asked = {
+      ...(offset !== null && { offset }),
+      limit: updatesMax,
+      timeout,
+      allowed_updates,
+    };
+    const result = await api.call('getUpdates', asked, times.pollMs, this.#signal);
     const hasArrived = this.#signal.aborted && steady() - begunAt >= arrivedMs;
     if (result.kind === 'ok' || hasArrived) this.#confirmed = offset;
     return result;
@@ -196,12 +193,9 @@ export class Poller {
    */
   async #take(updates: readonly Update[]): Promise<void> {
     for (let from = 0; from < updates.length && !this.#signal.aborted;) {
-      const part = withoutIgnoredEdits(
-        updates.slice(from, from + this.#partMax),
-        this.#deps.questions,
-      );
+      const { key: channel, questions } = this.#deps;
+      const part = withoutIgnoredEdits(updates.slice(from, from + this.#partMax), questions);
       const messages = part.flatMap(({ message }) => (message === null ? [] : [message]));
-      const { key: channel } = this.#deps;
       const batch = messages.map(({ target, ...message }) => {
         return { channel, ...message, address: { channel, target } };
       });
@@ -487,9 +481,12 @@ export class Albums {
   /** Gives every part of an album the setting of the part with the caption. */
   settle(updates: readonly Update[]): readonly Update[] {
     for (const update of updates) this.#note(update);
-    return this.#settings.size === 0
-      ? updates
-      : updates.map((update) => this.#withCaptionSetting(update));
+    return updates.map((update) => {
+      const { message } = update;
+      const setting = this.#settings.get(albumOf(message) ?? '');
+      if (message === null || setting === undefined) return update;
+      return { ...update, message: { ...message, setting } };
+    });
   }
 
   #note({ message }: Update): void {
@@ -498,14 +495,6 @@ export class Albums {
     this.#settings.set(key, message.setting);
     const [oldest] = this.#settings.keys();
     if (this.#settings.size > albumsMax) this.#settings.delete(oldest!);
-  }
-
-  #withCaptionSetting(update: Update): Update {
-    const { message } = update;
-    const key = albumOf(message);
-    const setting = key === null ? undefined : this.#settings.get(key);
-    if (message === null || setting === undefined) return update;
-    return { ...update, message: { ...message, setting } };
   }
 }
 

@@ -3,7 +3,6 @@
  * (https://core.telegram.org/bots/api). This file has the facts and the calls that
  * `../messenger/` needs.
  */
-import { failure } from '../../domain/failure.ts';
 import { dayMs } from '../../lib/durations.ts';
 import { fieldsOf, listOf } from '../../lib/json.ts';
 import type {
@@ -16,7 +15,12 @@ import type {
 import type { MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
 import { ChatRoom, type RoomLimits } from '../messenger/rate-limits.ts';
-import { MessengerChannel, unfetched, type MessengerDeps } from '../messenger/messenger.ts';
+import {
+  failedFetch,
+  MessengerChannel,
+  unfetched,
+  type MessengerDeps,
+} from '../messenger/messenger.ts';
 import type {
   DirectChat,
   DraftPreview,
@@ -41,7 +45,11 @@ export type TelegramDeps = MessengerDeps & {
 
 /** Makes the channel; it loads and asks nothing before `open`. */
 export function createTelegramChannel({ times, ...deps }: TelegramDeps): Messenger {
-  return new MessengerChannel(telegramKind, deps, (given) => loadTelegram(given, times));
+  return new MessengerChannel(telegramKind, deps, async (given) => {
+    const all = { ...pollTimes, ...times };
+    const room = createRoom(given);
+    return new TelegramPlatform(given, new BotApi(given), await loadLexer(), room, all);
+  });
 }
 
 /** In UTF-16 units. */
@@ -109,16 +117,6 @@ export function createRoom(
 function parseName(name: string): { readonly chat: number; readonly number: number } | null {
   const [, chat, number] = /^\[(-?\d{1,16}),(\d{1,16})\]$/.exec(name) ?? [];
   return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
-}
-
-async function loadTelegram(
-  deps: MessengerDeps,
-  times: Partial<PollTimes> = {},
-): Promise<TelegramPlatform> {
-  const { token, config, http, steady } = deps;
-  const api = new BotApi({ token, baseUrl: config.baseUrl, http, steady });
-  const lexer = await loadLexer();
-  return new TelegramPlatform(deps, api, lexer, createRoom(deps), { ...pollTimes, ...times });
 }
 
 const callMs = { send: 15_000, preview: 10_000, edge: 5_000, file: 10_000, commands: 15_000 };
@@ -288,7 +286,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
    */
   async locate(file: string, bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult> {
     const answer = await this.#api.call('getFile', { file_id: file }, callMs.file, signal);
-    if (answer.kind === 'fault') return { kind: 'failed', failure: failure(answer.fault) };
+    if (answer.kind === 'fault') return failedFetch(answer.fault);
     if (answer.kind === 'refused') {
       if (/too big/i.test(answer.description)) return { kind: 'too_large' };
       return unfetched(answer.status);
@@ -298,8 +296,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
     if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
     if (path === null || !relativePath.test(path)) {
       const isLocalPath = path?.startsWith('/') === true;
-      const details = isLocalPath ? { detail: localPathDetail } : {};
-      return { kind: 'failed', failure: failure('malformed_answer', details) };
+      return failedFetch('malformed_answer', isLocalPath ? { detail: localPathDetail } : {});
     }
     const { token, config } = this.#deps;
     return new URL(`${config.baseUrl ?? apiRoot}/file/bot${token}/${path}`);
