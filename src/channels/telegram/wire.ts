@@ -216,8 +216,9 @@ function marksOf(body: string, entities: unknown, bot: Bot): readonly Span[] | '
     if (typeof offset !== 'number' || typeof length !== 'number') continue;
     const end = offset + length;
     const mention = body.slice(offset, end).toLowerCase();
-    const isOurs = type === 'mention' ? mention === ours : fieldsOf(user)['id'] === bot.id;
-    if (isOurs && /^(?:text_)?mention$/.test(textOf(type))) spans.push({ start: offset, end });
+    const isMention = type === 'mention' && mention === ours;
+    const isTextMention = type === 'text_mention' && fieldsOf(user)['id'] === bot.id;
+    if (isMention || isTextMention) spans.push({ start: offset, end });
     const at = mention.indexOf('@');
     if (type === 'bot_command' && at >= 0) {
       if (mention.slice(at) === ours) spans.push({ start: offset + at, end });
