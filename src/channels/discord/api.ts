@@ -1,8 +1,8 @@
 /**
  * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which reports whether a
- * request may have arrived. The library knows the rate limits of the routes; `BotRateLimiter`
- * knows the limit of all requests together. A call that would reach a limit waits a moment. If the
- * wait would be longer, svc does not make the call (`unasked`). Nothing here retries, and nothing
+ * request may have arrived. The library knows the rate limits of the routes; `BotRateLimiter` knows
+ * the limit of all requests together. A call that would reach a limit waits a moment. If the wait
+ * would be longer, svc does not make the call (`unasked`). Nothing here retries, and nothing
  * throws: a 429 is an answer like any other. The library's errors hold requests, so none of them
  * leaves this file.
  *
@@ -87,7 +87,7 @@ export class BotRateLimiter {
   }
 }
 
-/** `code`: Discord's own number of the fault, if it gave one. `names`: its names of faults in fields. */
+/** `code`: Discord's number of the fault, if it gave one. `names`: its names of faults in fields. */
 export type Refused = Refusal & {
   readonly code: number | null;
   readonly names: readonly string[];

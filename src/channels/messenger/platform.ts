@@ -90,9 +90,7 @@ export type PlatformKind<T> = {
   readonly textUnitsMax: number;
   /** Longer code becomes a file. */
   readonly codeCharactersMax: number;
-  /**
-   * How long after its first try a reply is sent at most, in milliseconds; absent: the schedule.
-   */
+  /** How long after its first try svc still sends a reply, in milliseconds; absent: no limit. */
   readonly deliverMsMax?: number;
   readonly buttons: ButtonLimits;
   /** The time between two calls that show "typing…", in milliseconds. */

@@ -109,7 +109,7 @@ export function createRoom(
   limits: Partial<RoomLimits> = {},
 ): Room<Target> {
   const chatOf = ({ chat }: Target): number => chat;
-  const isGroup = (target: Target): boolean => telegramKind.isGroup(target);
+  const isGroup = ({ chat }: Target): boolean => chat < 0;
   return new ChatRoom({ deadlines, steady, limits: { ...roomLimits, ...limits }, chatOf, isGroup });
 }
 
