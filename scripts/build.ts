@@ -35,10 +35,7 @@ const shared: InputOptions = {
   cwd: root,
   external: [/^node:/, ...external],
   resolve: {
-    alias: {
-      undici: join(root, 'scripts', 'undici-agent.js'),
-      'node-fetch': join(root, 'scripts', 'no-fetch.cjs'),
-    },
+    alias: { undici: join(root, 'scripts', 'undici-agent.js') },
   },
   plugins: [steps],
 };

@@ -1,8 +1,29 @@
-/** Questions about JSON, of whatever shape. Pure. */
+/** Reads JSON of whatever shape, such as untrusted JSON. Pure; nothing here throws. */
+
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** Whether a value is an object with names: neither `null` nor a list. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value as an object; null: it is none. */
+export function recordOf(value: unknown): Fields | null {
+  return isObject(value) ? value : null;
+}
+
+/** The fields of an object; any other value has none. */
+export const fieldsOf = (value: unknown): Fields => recordOf(value) ?? {};
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** @returns undefined if the text is no JSON */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

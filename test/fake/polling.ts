@@ -7,10 +7,11 @@ import {
   type Receipt,
 } from '../../src/channels/channel.ts';
 import type { RecentQuestions } from '../../src/channels/messenger/recent-questions.ts';
-import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
+import { BotApi } from '../../src/channels/telegram/bot-api.ts';
 import { createRoom } from '../../src/channels/telegram/telegram.ts';
 import { BestEffort } from '../../src/channels/messenger/best-effort.ts';
 import { Poller, pollTimes, type PollTimes } from '../../src/channels/telegram/polling.ts';
+import type { EnvName } from '../../src/config/secret-value.ts';
 import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
@@ -90,15 +91,13 @@ export async function startPolling(
   const health = new HealthState({ now, steady }, (state, reason) => {
     if (state === 'degraded') degraded.push(reason);
   });
-  const parts = { token, baseUrl: telegram.url, http, deadlines, steady };
-  const api = await loadBotApi(parts);
   const key = 'messenger_a:110201543' as ChannelKey;
-  const tokenName = 'TELEGRAM_TOKEN';
-  const manners = { questions, gatherMs: 0 };
+  const config = { tokenEnv: 'TELEGRAM_TOKEN' as EnvName, gatherMs: 0, baseUrl: telegram.url };
+  const api = new BotApi({ token, config, http, ...clock });
   const room = createRoom({ steady, deadlines });
   const bestEffort = new BestEffort({ room, deadlines, steady });
   const { receive } = ledger;
-  const rest = { key, receive, tokenName, api, bestEffort, health, events, steady, ...manners };
+  const rest = { key, receive, config, api, bestEffort, health, events, steady, questions };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {

@@ -1,6 +1,6 @@
 /** The sender of replies to Telegram, alone, with its pace. */
 import { patienceMs } from '../support/waiting.ts';
-import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
+import { BotApi } from '../../src/channels/telegram/bot-api.ts';
 import { loadLexer } from '../../src/channels/telegram/markdown.ts';
 import { pollTimes } from '../../src/channels/telegram/polling.ts';
 import {
@@ -29,9 +29,9 @@ export async function startSending(
   const { deadlines, steady } = clock;
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { baseUrl = telegram.url } = given;
-  const parts = { token, baseUrl, http, deadlines, steady };
+  const parts = { token, config: { baseUrl }, http, ...clock };
   const room = createRoom({ steady, deadlines }, limits);
-  const api = await loadBotApi(parts);
+  const api = new BotApi(parts);
   const random = given.random ?? (() => 0);
   const platform = new TelegramPlatform(
     { ...parts, random } as never,

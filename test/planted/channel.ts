@@ -166,7 +166,7 @@ export const telegram: readonly Fault[] = [
   {
     name: 'A press below a message of another bot counts on Telegram.',
     file: 'src/channels/telegram/wire.ts',
-    find: "if (object(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;",
+    find: "if (recordOf(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;",
     replace: '',
   },
   {

@@ -219,7 +219,7 @@ for (const [name, kind, says, hinder] of hindrances) {
     }));
 }
 
-const parts = ['grammy', 'marked', '@discordjs/rest', 'sqlite.ts', 'thread-reader.ts', 'server.ts'];
+const parts = ['marked', '@discordjs/rest', 'sqlite.ts', 'thread-reader.ts', 'server.ts'];
 
 for (const name of parts) {
   test(`a boot ends and leaves nothing open: ${name} cannot be loaded`, () =>

@@ -13,7 +13,8 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
   await using discord = await startFakeDiscord({ routeLimit: { requests: 2, windowMs: 1_000 } });
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
-  const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
+  const config = { baseUrl: discord.url };
+  const parts = { token: discord.token, config, http, deadlines, ...systemClock };
   const api = await createApi(parts);
   const route = `/channels/${discord.direct(discord.user('Ada')).id}/messages` as const;
   // The library applies the limit once it knows the bucket of the route.
@@ -31,7 +32,8 @@ test('what nobody needs has its turn at what is left over, or is left out', asyn
   const clock = handClock();
   await using discord = await startFakeDiscord({ now: clock.now });
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
-  const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...clock });
+  const config = { baseUrl: discord.url };
+  const api = await createApi({ token: discord.token, config, http, ...clock });
   const { signal } = new AbortController();
   const room = { spare: (_place: string, by: AbortSignal) => api.spare(by) };
   const bestEffort = new BestEffort({ room, ...clock });

@@ -12,11 +12,12 @@ import { dayMs } from '../../lib/durations.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs, pause } from '../../lib/backoff.ts';
-import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { HttpClient } from '../../lib/http-client.ts';
+import { fieldsOf, parseJson, textOf } from '../../lib/json.ts';
 import { stopOf } from '../../lib/stop.ts';
 import type { HttpResult } from '../../lib/http-client/exchange.ts';
+import type { ClientDeps } from '../messenger/messenger.ts';
 import type { CallResult, Refusal } from '../messenger/platform.ts';
 import {
   fullAfterOne,
@@ -86,7 +87,7 @@ export class BotRateLimiter {
   }
 }
 
-/** `code`: Discord's number of the fault; null: none. `names`: its names of faults in fields. */
+/** `code`: Discord's number of the fault; null: none. `names`: those of faults in fields. */
 export type Refused = Refusal & {
   readonly code: number | null;
   readonly names: readonly string[];
@@ -101,21 +102,14 @@ type Answer = Extract<HttpResult, { kind: 'answer' }>;
 const namedMax = 4_000;
 
 /** The fields of an error's body. */
-type WireError = {
-  readonly code: number;
-  readonly message: string;
-  readonly names: string[];
-};
+type WireError = { readonly code: number; readonly message: string; readonly names: string[] };
 
 const noError: WireError = { code: 0, message: '', names: [] };
 
 /** @param errorBody an object of `errorOf`; without a JSON body the library passes another object */
 export function refusal(status: number, errorBody: object | null = null): Refused {
-  const {
-    code,
-    names,
-    message: description,
-  } = errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : noError;
+  const isRead = errorBody !== null && 'names' in errorBody;
+  const { code, names, message: description } = isRead ? (errorBody as WireError) : noError;
   const details = { code: code === 0 ? null : code, names, description };
   return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
 }
@@ -149,28 +143,19 @@ function responseOf({ status, headers, body }: Answer) {
 
 /** The library fails on other shapes of an error. */
 function errorOf(body: string): WireError {
-  const { code, message } = parsedBody(body) as { code?: unknown; message?: unknown };
+  const { code, message } = fieldsOf(parseJson(body));
   // A fault in a field has a name in capitals: { "errors": { field: { "_errors": … } } }.
-  const names = Array.from(
-    body.slice(0, namedMax).matchAll(/"code": ?"([A-Z_]+)"/g),
-    ([, name]) => {
-      return name!;
-    },
-  );
+  const named = body.slice(0, namedMax).matchAll(/"code": ?"([A-Z_]+)"/g);
   return {
     code: typeof code === 'number' ? code : 0,
-    message: typeof message === 'string' ? message.slice(0, namedMax) : '',
-    names,
+    message: textOf(message).slice(0, namedMax),
+    names: Array.from(named, ([, name]) => name!),
   };
 }
 
 function parsedBody(body: string): object {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
+  const value = parseJson(body);
+  return typeof value === 'object' && value !== null ? value : {};
 }
 
 /**
@@ -198,27 +183,7 @@ type CallOptions = {
   readonly isAdmitted?: boolean;
 };
 
-export interface Api {
-  /** @param route with its leading slash and its query, if any */
-  call(method: Method, route: `/${string}`, options?: CallOptions): Promise<Result>;
-  /**
-   * Takes a place for a best-effort call.
-   * @param isFirst whether it is for the first preview of a reply, which goes before the others
-   * @returns false: the signal aborted first
-   */
-  spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean>;
-  close(): void;
-}
-
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-export type ApiDeps = Clock & {
-  readonly token: string;
-  /** The part of the URL before `/v10`; null: Discord's own address. */
-  readonly baseUrl: string | null;
-  readonly http: HttpClient;
-  readonly deadlines: Deadlines;
-};
 
 const callMs = 15_000;
 /** A call waits for a limit that ends within this time. */
@@ -244,29 +209,30 @@ type Init = {
 type Library = typeof discordRest;
 
 /** Loads the library, which takes some 80 ms, and makes the client. */
-export async function createApi(deps: ApiDeps): Promise<Api> {
+export async function createApi(deps: ClientDeps): Promise<Api> {
   const library = await import('@discordjs/rest');
-  return new LimitedApi(library, deps);
+  return new Api(library, deps);
 }
 
-class LimitedApi implements Api {
+export class Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
-  readonly #deps: ApiDeps;
+  readonly #deps: ClientDeps;
   readonly #rateLimiter: BotRateLimiter;
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #aheadMs: number;
   /** The end of Discord's limit on all requests. */
   #limitedUntil: SteadyTime;
 
-  constructor(library: Library, deps: ApiDeps) {
+  constructor(library: Library, deps: ClientDeps) {
     this.#library = library;
     this.#deps = deps;
     this.#limitedUntil = deps.steady();
     this.#rateLimiter = new BotRateLimiter(deps.steady, deps.deadlines);
     this.#aheadMs = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
-      api: deps.baseUrl ?? discordApi,
+      // The address is the part before `/v10`.
+      api: deps.config.baseUrl ?? discordApi,
       version: '10',
       retries: 0,
       // The HTTP client's own deadline comes first.
@@ -280,6 +246,7 @@ class LimitedApi implements Api {
     });
   }
 
+  /** As `spare` of `BotRateLimiter`. */
   spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean> {
     return this.#rateLimiter.spare(signal, isFirst);
   }
@@ -288,6 +255,7 @@ class LimitedApi implements Api {
     this.#rest.clearHandlerSweeper();
   }
 
+  /** @param route with its leading slash and its query, if any */
   call(method: Method, route: `/${string}`, options: CallOptions = {}): Promise<Result> {
     if (options.isAdmitted !== true) return this.#call(method, route, options);
     return bestEffortScope.run(true, () => this.#call(method, route, options));

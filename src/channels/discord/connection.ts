@@ -9,11 +9,10 @@
  */
 import type * as ws from 'ws';
 import { pause } from '../../lib/backoff.ts';
-import type { Clock, SteadyTime } from '../../lib/clock.ts';
-import type { HealthState } from '../channel.ts';
-
-import type { Dispatch, IdentifyBudget, IdentifyLimits, Sessions } from './session.ts';
-import { fieldsOf, isGatewayUrl, textOf, type Fields, type GatewayInfo } from './wire.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
+import { fieldsOf, parseJson, textOf, type Fields } from '../../lib/json.ts';
+import { cursorNames, type Dispatch, type GatewayDeps, type IdentifyLimits } from './session.ts';
+import { isGatewayUrl, type GatewayInfo } from './wire.ts';
 
 /** `refused`: for good; `message` names the remedy. */
 export type ConnectionEnd =
@@ -44,22 +43,15 @@ export const connectionLimits: ConnectionLimits = {
   closesMax: 5,
 };
 
-export type ConnectionDeps = Clock & {
+type ConnectionDeps = GatewayDeps & {
   readonly WebSocket: typeof ws.WebSocket;
-  readonly token: string;
-  /** The name of the token's variable, for messages to people. */
-  readonly tokenName: string;
   readonly info: GatewayInfo;
-  readonly sessions: Sessions;
-  readonly budget: IdentifyBudget;
-  readonly keepBudget: () => Promise<void>;
-  readonly health: HealthState;
-  readonly random: () => number;
-  /** Called with every event of the session, in order; returns at once. */
-  readonly dispatched: (dispatch: Dispatch) => void;
-  /** Called when a session begins or resumes, before its first event. */
-  readonly entered: () => void;
-  readonly faulted: (error: unknown) => void;
+  readonly intake: {
+    /** Called with every event of the session, in order; returns at once. */
+    dispatched(dispatch: Dispatch): void;
+    /** Called when a session begins or resumes, before its first event. */
+    entered(): void;
+  };
   readonly limits: ConnectionLimits & Pick<IdentifyLimits, 'spacingMs'>;
 };
 
@@ -169,7 +161,7 @@ export class Connection {
     socket.on('error', () => {});
     socket.on('message', (data, isBinary) => {
       if (isBinary || !Buffer.isBuffer(data)) return;
-      this.#guard(() => this.#received(frameOf(data)));
+      this.#guard(() => this.#received(fieldsOf(parseJson(data.toString()))));
     });
     socket.on('close', (code) => this.#guard(() => this.#closed(code)));
     return socket;
@@ -230,7 +222,7 @@ export class Connection {
   }
 
   #dispatched({ t: name, s: sequence, d: data }: Fields): void {
-    const { sessions, info, dispatched } = this.#deps;
+    const { sessions, info, intake } = this.#deps;
     if (typeof name !== 'string' || typeof sequence !== 'number') return this.#unreadable();
     if (name === 'READY') {
       const ready = fieldsOf(data);
@@ -241,18 +233,18 @@ export class Connection {
       if (id !== sessions.current?.id) sessions.begin(id, resumeUrl, sequence);
     }
     if (name === 'READY' || name === 'RESUMED') this.#enter();
-    if (!this.#isEnded) dispatched({ name, sequence, data });
+    if (!this.#isEnded) intake.dispatched({ name, sequence, data });
   }
 
   #enter(): void {
-    const { sessions, health, entered } = this.#deps;
+    const { sessions, health, intake } = this.#deps;
     this.#noteSign();
     this.#ready = true;
     this.#everReady = true;
     this.#closes.length = 0;
     sessions.resumed();
     health.become('up');
-    entered();
+    intake.entered();
   }
 
   #noteSign(): void {
@@ -290,7 +282,7 @@ export class Connection {
 
   /** Identifies when a new session may begin. If that takes too long, the connection ends. */
   async #identify(): Promise<void> {
-    const { budget, keepBudget, info, limits, token } = this.#deps;
+    const { budget, receive, info, limits, token } = this.#deps;
     const socket = this.#socket;
     const isOpen = (): boolean => socket.readyState === socket.OPEN;
     let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
@@ -300,7 +292,7 @@ export class Connection {
       ms = budget.take();
     }
     if (ms !== null) return this.end({ kind: 'waits', ms });
-    await keepBudget();
+    await receive([], { name: cursorNames.budget, value: budget.text });
     if (!isOpen()) return;
     const properties = { os: process.platform, browser: 'svc', device: 'svc' };
     this.#send(op.identify, { token, properties, intents, compress: false, shard: [0, 1] });
@@ -316,9 +308,9 @@ export class Connection {
   #closed(wireCode: number): void {
     clearTimeout(this.#heartbeatTimer);
     if (this.#isEnded) return;
-    const { sessions, health, steady, tokenName, limits } = this.#deps;
+    const { sessions, health, steady, config, limits } = this.#deps;
     const code = this.#isLeaving ? resumableCode : wireCode;
-    const message = refusalOf(code, tokenName);
+    const message = refusalOf(code, config.tokenEnv);
     if (message !== null) return this.end({ kind: 'refused', message });
     if (code === invalidSequenceCode) sessions.lose();
     if (!this.#ready) {
@@ -405,15 +397,6 @@ function refusalOf(code: number, tokenName: string): string | null {
       return 'the platform no longer speaks version 10 of its gateway; a newer svc is needed';
     default:
       return null;
-  }
-}
-
-/** Without fields: the text is no JSON object. */
-function frameOf(data: Buffer): Fields {
-  try {
-    return fieldsOf(JSON.parse(data.toString()));
-  } catch {
-    return {};
   }
 }
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MessageReferenceType, type APIMessageSnapshotFields } from 'discord-api-types/v10';
 import { botId } from '../../../test/fake/scripted-discord.ts';
-import { fieldsOf, parseMessage } from './wire.ts';
+import { fieldsOf } from '../../lib/json.ts';
+import { parseMessage } from './wire.ts';
 
 const file = join(import.meta.dirname, '../../../test/fixtures/discord/messages.json');
 const recorded = JSON.parse(readFileSync(file, 'utf8')) as Record<string, object>;

@@ -5,13 +5,14 @@ import { startFakeDiscord } from '../../../test/fake/discord.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
+import { fieldsOf } from '../../lib/json.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { createApi, type Api } from './api.ts';
 import { outgoingOf, plainOutcome } from '../messenger/delivery.ts';
 import { discordKind } from './discord.ts';
 import { Deferrals, parseCommand } from './interactions.ts';
-import { fieldsOf, parseTarget, type Target } from './wire.ts';
+import { parseTarget, type Target } from './wire.ts';
 
 const { signal } = new AbortController();
 const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) as unknown as Reply;
@@ -34,7 +35,8 @@ async function stage() {
   const discord = await startFakeDiscord({ now: () => at });
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
-  const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
+  const config = { baseUrl: discord.url };
+  const parts = { token: discord.token, config, http, deadlines, ...systemClock };
   const api = await createApi(parts);
   const ann = discord.user('Ann');
   discord.slash.registered = [{ id: '7', type: 1, name: 'new', description: 'Begin anew' }];

@@ -9,12 +9,17 @@
  * Format: https://discord.com/developers/docs/resources/message#create-message, #edit-message; error
  * codes: https://discord.com/developers/docs/topics/opcodes-and-status-codes
  */
-import { failure } from '../../domain/failure.ts';
 import type { ConversationId } from '../../domain/ids.ts';
+import { fieldsOf, listOf } from '../../lib/json.ts';
 import type { FetchResult, Identity, Messenger, OfferedCommands } from '../channel.ts';
 import type { MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
-import { MessengerChannel, unfetched, type MessengerDeps } from '../messenger/messenger.ts';
+import {
+  failedFetch,
+  MessengerChannel,
+  unfetched,
+  type MessengerDeps,
+} from '../messenger/messenger.ts';
 import type {
   DirectChat,
   Intake,
@@ -32,9 +37,7 @@ import { Deferrals, fileForm, publishCommands, refusesFile } from './interaction
 import { discord } from './kind.ts';
 import {
   bodyOf,
-  fieldsOf,
   idOf,
-  listOf,
   nonceFits,
   parseSelf,
   parseTarget,
@@ -50,10 +53,8 @@ export type DiscordDeps = MessengerDeps & {
 /** Makes the channel; it loads and asks nothing before `open` or `identify`. */
 export function createDiscordChannel({ limits, ...deps }: DiscordDeps): Messenger {
   return new MessengerChannel(discordKind, deps, async (given) => {
-    const { token, config, http, deadlines, now, steady } = given;
-    const { baseUrl } = config;
-    const api = await createApi({ token, baseUrl, http, deadlines, now, steady });
-    return new DiscordPlatform(given, api, { ...gatewayLimits, ...limits });
+    const all = { ...gatewayLimits, ...limits };
+    return new DiscordPlatform(given, await createApi(given), all);
   });
 }
 
@@ -136,13 +137,10 @@ function isAnsweredGone({ status, code, names }: Refused): boolean {
 const eyes = encodeURIComponent('👀');
 const fileHosts: ReadonlySet<string> = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
 /** The server's administrator must grant this permission. */
-const unreadable: FetchResult = {
-  kind: 'failed',
-  failure: failure('unauthorized', {
-    status: 403,
-    detail: 'the bot may not read that message: it needs “Read Message History” there',
-  }),
-};
+const unreadable = failedFetch('unauthorized', {
+  status: 403,
+  detail: 'the bot may not read that message: it needs “Read Message History” there',
+});
 
 class DiscordPlatform implements Platform<Target, Refused> {
   readonly room: Room<Target>;
@@ -163,19 +161,9 @@ class DiscordPlatform implements Platform<Target, Refused> {
     };
   }
 
-  async run({ bestEffort: _none, ...intake }: Intake<Target>, signal: AbortSignal): Promise<void> {
-    const { config, token } = this.#deps;
-    const gateway = {
-      ...this.#deps,
-      ...intake,
-      self: discord.botOf(token) ?? '',
-      tokenName: config.tokenEnv,
-      groups: config.access?.groups ?? 'mention',
-      api: this.#api,
-      deferrals: this.#deferrals,
-      limits: this.#limits,
-    } as const;
-    await runGateway(gateway, intake.receive, signal);
+  run(intake: Intake<Target>, signal: AbortSignal): Promise<void> {
+    const own = { api: this.#api, deferrals: this.#deferrals, limits: this.#limits };
+    return runGateway({ ...this.#deps, ...intake, ...own }, signal);
   }
 
   send(outgoing: Outgoing<Target>, signal: AbortSignal): Promise<Result> {
@@ -209,9 +197,7 @@ class DiscordPlatform implements Platform<Target, Refused> {
     return this.#deferrals.complete(this.#api, outgoing, signal);
   }
 
-  refusesFile(refusal: Refused): boolean {
-    return refusesFile(refusal);
-  }
+  readonly refusesFile = refusesFile;
 
   repair(outgoing: Outgoing<Target>, refusal: Refused): boolean {
     const isGone = outgoing.refers && outgoing.edits === null && isAnsweredGone(refusal);
@@ -241,13 +227,13 @@ class DiscordPlatform implements Platform<Target, Refused> {
    */
   async locate(file: string, _bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult> {
     const [place, message, attachment] = file.split('/').map(idOf);
-    if (!place || !message || !attachment) return failed('rejected');
+    if (!place || !message || !attachment) return failedFetch('rejected');
     const answer = await this.#api.call('GET', routeTo(`${place}/${message}`), { signal });
-    if (answer.kind === 'fault') return failed(answer.fault);
+    if (answer.kind === 'fault') return failedFetch(answer.fault);
     if (answer.kind === 'refused') {
       return answer.status === 403 ? unreadable : unfetched(answer.status);
     }
-    return this.#addressOf(answer.body, attachment) ?? failed('not_found');
+    return this.#addressOf(answer.body, attachment) ?? failedFetch('not_found');
   }
 
   /** @returns null: the file is gone, or on a host that svc does not read from */
@@ -297,8 +283,4 @@ class DiscordPlatform implements Platform<Target, Refused> {
   close(): void {
     this.#api.close();
   }
-}
-
-function failed(kind: Parameters<typeof failure>[0]): FetchResult {
-  return { kind: 'failed', failure: failure(kind) };
 }

@@ -3,14 +3,10 @@
  * pauses. It also holds the state that outlives a connection: the session, the known channels and
  * the budget of new sessions.
  */
-import type { AccessConfig } from '../../config/config.ts';
-import type { Events } from '../../domain/event.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { aborted } from '../../lib/stop.ts';
-import type { Receive, HealthState } from '../channel.ts';
-import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import type { MessengerDeps } from '../messenger/messenger.ts';
+import type { Intake as MessengerIntake } from '../messenger/platform.ts';
 import type { Api } from './api.ts';
 import {
   Connection,
@@ -20,10 +16,17 @@ import {
   type ConnectionLimits,
 } from './connection.ts';
 import type { Deferrals } from './interactions.ts';
-import { cursorNames, Intake, KnownChannels, type Refusal } from './intake.ts';
+import { Intake, KnownChannels, type Refusal } from './intake.ts';
 import { discord } from './kind.ts';
-import { IdentifyBudget, identifyLimits, Sessions, type IdentifyLimits } from './session.ts';
-import { parseGatewayInfo, type GatewayInfo } from './wire.ts';
+import {
+  cursorNames,
+  IdentifyBudget,
+  identifyLimits,
+  Sessions,
+  type GatewayDeps,
+  type IdentifyLimits,
+} from './session.ts';
+import { parseGatewayInfo, type GatewayInfo, type Target } from './wire.ts';
 
 export type GatewayLimits = ConnectionLimits &
   IdentifyLimits & { readonly pauseMs: number; readonly pauseMsMax: number };
@@ -35,37 +38,23 @@ export const gatewayLimits: GatewayLimits = {
   pauseMsMax: 600_000,
 };
 
-export type GatewayDeps = Clock & {
-  readonly key: ChannelKey;
-  readonly self: string;
-  readonly token: string;
-  /** The name of the token's variable, for messages to people. */
-  readonly tokenName: string;
-  readonly groups: AccessConfig['groups'];
-  /** Null: the channel ignores edits. */
-  readonly questions: RecentQuestions | null;
-  readonly api: Api;
-  readonly health: HealthState;
-  readonly deferrals: Deferrals;
-  readonly events: Events;
-  readonly random: () => number;
-  readonly limits: GatewayLimits;
-};
-
-const budgetName = 'identifies';
+type Own = { readonly api: Api; readonly deferrals: Deferrals; readonly limits: GatewayLimits };
 
 /** Runs until the signal aborts. After a final refusal it waits for the signal. */
 export async function runGateway(
-  deps: GatewayDeps,
-  receive: Receive,
+  deps: MessengerDeps & MessengerIntake<Target> & Own,
   signal: AbortSignal,
 ): Promise<void> {
-  const { health, random, limits } = deps;
-  const gateway = new Gateway(deps, receive, signal, {
-    sessions: new Sessions(await receive.cursor(cursorNames.session)),
-    places: new KnownChannels(await receive.cursor(cursorNames.places)),
-    budget: new IdentifyBudget(await receive.cursor(budgetName), deps, limits),
-  });
+  const { health, random, limits, receive } = deps;
+  const gateway = new Gateway(
+    {
+      ...deps,
+      sessions: new Sessions(await receive.cursor(cursorNames.session)),
+      budget: new IdentifyBudget(await receive.cursor(cursorNames.budget), deps, limits),
+    },
+    new KnownChannels(await receive.cursor(cursorNames.places)),
+    signal,
+  );
   for (let attempt = 0; !signal.aborted;) {
     const end = await gateway.connectOnce();
     if (signal.aborted) return;
@@ -99,34 +88,21 @@ export async function runGateway(
   }
 }
 
-type StoredState = {
-  readonly sessions: Sessions;
-  readonly places: KnownChannels;
-  readonly budget: IdentifyBudget;
-};
-
 class Gateway {
-  readonly #deps: GatewayDeps;
-  readonly #receive: Receive;
+  readonly #deps: GatewayDeps & Own;
   readonly #signal: AbortSignal;
-  readonly #stored: StoredState;
   readonly #intake: Intake;
   #connection: Connection | null = null;
 
-  constructor(deps: GatewayDeps, receive: Receive, signal: AbortSignal, stored: StoredState) {
-    this.#deps = deps;
-    this.#receive = receive;
+  constructor(
+    deps: Omit<GatewayDeps, 'faulted'> & Own,
+    places: KnownChannels,
+    signal: AbortSignal,
+  ) {
+    this.#deps = { ...deps, faulted: (error) => this.#faulted(error) };
     this.#signal = signal;
-    this.#stored = stored;
-    this.#intake = new Intake({
-      ...deps,
-      ...stored,
-      receive,
-      signal,
-      acceptsOverheard: deps.groups === 'all',
-      refused: (refusal) => this.#refused(refusal),
-      faulted: (error) => this.#faulted(error),
-    });
+    const refused = (refusal: Refusal): void => this.#refused(refusal);
+    this.#intake = new Intake({ ...this.#deps, places, signal, refused });
   }
 
   /** Runs from Get Gateway Bot to the connection's end, and until the intake is idle. */
@@ -135,25 +111,15 @@ class Gateway {
     const info = await this.#fetchInfo();
     if ('kind' in info) return info;
     if (this.#signal.aborted) return { kind: 'stopped' };
-    const { budget } = this.#stored;
-    const connection = new Connection({
-      ...this.#deps,
-      ...this.#stored,
-      WebSocket,
-      info,
-      keepBudget: async () =>
-        void (await this.#receive([], { name: budgetName, value: budget.text })),
-      dispatched: (dispatch) => this.#intake.dispatched(dispatch),
-      entered: () => this.#intake.entered(),
-      faulted: (error) => this.#faulted(error),
-    });
+    const intake = this.#intake;
+    const connection = new Connection({ ...this.#deps, WebSocket, info, intake });
     this.#connection = connection;
     const stop = (): void => connection.end({ kind: 'stopped' });
     this.#signal.addEventListener('abort', stop);
     const end = await connection.ended;
     this.#signal.removeEventListener('abort', stop);
-    if (this.#signal.aborted) this.#intake.clear();
-    await this.#intake.settled();
+    if (this.#signal.aborted) intake.clear();
+    await intake.settled();
     this.#connection = null;
     return end;
   }
@@ -164,7 +130,8 @@ class Gateway {
     if (answer.kind === 'fault') return broken(`Discord could not be reached (${answer.fault})`);
     if (answer.kind === 'refused') {
       const { status, retryAfterMs } = answer;
-      if (status === 401) return { kind: 'refused', message: tokenRefused(this.#deps.tokenName) };
+      if (status === 401)
+        return { kind: 'refused', message: tokenRefused(this.#deps.config.tokenEnv) };
       if (status === 429) return { kind: 'waits', ms: retryAfterMs ?? 0 };
       return broken(`Discord answered ${status} when it was asked for its gateway`);
     }

@@ -7,55 +7,31 @@
  * the events when the session resumes. If events come faster than the ledger stores them, the
  * connection ends, too. It begins again once the queue is stored.
  */
-import type { ChannelKey } from '../../domain/ids.ts';
-import type { Events } from '../../domain/event.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
+import { fieldsOf, listOf, parseJson, textOf } from '../../lib/json.ts';
 import { Queue } from '../../lib/queue.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
-import type { Receipt, Receive, ReceiveResult } from '../channel.ts';
-import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import type { Receipt, ReceiveResult } from '../channel.ts';
 import type { Api } from './api.ts';
 import {
   acknowledge,
   parseCommand,
   parsePress,
-  type CommandMessage,
   type Deferrals,
-  type PressMessage,
+  type IncomingMessage,
 } from './interactions.ts';
-import { laterOf, type Dispatch, type Session, type Sessions } from './session.ts';
-import {
-  isLater,
-  parseEdit,
-  parseMessage,
-  selfOf,
-  snowflakeAt,
-  timeOfSnowflake,
-  type WireMessage,
-} from './wire.ts';
+import { discord } from './kind.ts';
+import { cursorNames, laterOf, type Dispatch, type GatewayDeps, type Session } from './session.ts';
+import { isLater, parseEdit, parseMessage, selfOf, snowflakeAt, timeOfSnowflake } from './wire.ts';
 
-export type IntakeDeps = {
-  readonly key: ChannelKey;
-  /** The bot's user id from its token, used until a session reports it. */
-  readonly self: string;
-  /** Whether svc also takes in group messages that are not said to the bot. */
-  readonly acceptsOverheard: boolean;
-  /** Null: the channel ignores edits. */
-  readonly questions: RecentQuestions | null;
-  readonly receive: Receive;
-  readonly sessions: Sessions;
+type IntakeDeps = GatewayDeps & {
   readonly places: KnownChannels;
   readonly api: Api;
   readonly deferrals: Deferrals;
-  readonly events: Pick<Events, 'warned' | 'noticed'>;
   readonly refused: (refusal: Refusal) => void;
-  readonly faulted: (error: unknown) => void;
   readonly signal: AbortSignal;
-  readonly steady: () => SteadyTime;
 };
-
-export const cursorNames = { session: 'session', places: 'places' } as const;
 
 /** How many events may wait for the ledger; beyond that the intake is full. */
 const waitingMax = 1_000;
@@ -63,13 +39,31 @@ const batchMax = 100;
 /** How long the stored sequence may lag while no message is for svc. */
 const storeEveryMs = 30_000;
 
+const overlapMs = 5_000;
+/** The platform's own maximum. */
+const pageMax = 100;
+const messagesOfPlaceMax = 300;
+const messagesMax = 2_000;
+const triesMax = 4;
+const limitedMsMax = 30_000;
+
+/** What svc missed while it had no session. */
+type Missed = {
+  stored: number;
+  /** How many messages were fetched beyond the cap; there may be more. */
+  skipped: number;
+  /** How many channels could not be read. */
+  unread: number;
+  newest: string | null;
+};
+
+export type Refusal = Extract<ReceiveResult, { kind: 'refused' }>;
+
 type Item = {
   readonly session: Session;
   readonly sequence: number;
   readonly message: IncomingMessage | null;
 };
-
-type IncomingMessage = WireMessage | PressMessage | CommandMessage;
 
 export class Intake {
   readonly #deps: IntakeDeps;
@@ -85,8 +79,8 @@ export class Intake {
   /** Called when a session begins or resumes. */
   entered(): void {
     const session = this.#deps.sessions.current;
-    if (session?.behind === true)
-      this.#push({ session, sequence: session.sequence, message: null });
+    if (session === null || !session.behind) return;
+    this.#push({ session, sequence: session.sequence, message: null });
   }
 
   dispatched({ name, sequence, data }: Dispatch): void {
@@ -106,8 +100,9 @@ export class Intake {
     return parsePress(data, this.#self) ?? parseCommand(data);
   }
 
+  /** The bot's user id; the token has it, too, until a session reports it. */
   get #self(): string {
-    return this.#deps.sessions.self ?? this.#deps.self;
+    return this.#deps.sessions.self ?? discord.botOf(this.#deps.token) ?? '';
   }
 
   /** Drops the queue. Its events are not acknowledged, so the platform repeats them. */
@@ -149,27 +144,19 @@ export class Intake {
 
   /** Fetches the messages between two sessions. The new position is stored once all of them are. */
   async #catchUp(session: Session): Promise<Refusal | null> {
-    const { sessions, places, api, signal, receive, events } = this.#deps;
-    const caughtUp = await catchUp({
-      api,
-      places,
-      self: this.#self,
-      signal,
-      newest: sessions.newest,
-      store: async (messages) => {
-        const handled = await receive(messages.map((message) => this.#inboundOf(message)));
-        if (handled.kind === 'refused') return handled;
-        const fresh = handled.receipts.filter((receipt) => receipt?.duplicate === false);
-        return { kind: 'stored', fresh: fresh.length };
-      },
-    });
-    if (caughtUp.kind === 'refused') return caughtUp.refusal;
-    if (caughtUp.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
-    const newest = laterOf(sessions.newest, caughtUp.newest);
+    const { sessions, places, signal, events } = this.#deps;
+    const missed: Missed = { stored: 0, skipped: 0, unread: 0, newest: sessions.newest };
+    // If nothing was ever stored, nothing is missing.
+    for (const place of missed.newest === null ? [] : places.all) {
+      const refusal = await this.#catchUpIn(place, missed);
+      if (signal.aborted) return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
+      if (refusal !== null) return refusal;
+    }
+    const newest = laterOf(sessions.newest, missed.newest);
     const refusal = await this.#commit(session, session.sequence, newest, []);
     if (refusal !== null) return refusal;
     session.behind = false;
-    const { stored, skipped, unread } = caughtUp;
+    const { stored, skipped, unread } = missed;
     if (stored > 0) {
       const message = `${stored} messages that were said while there was no session were fetched`;
       events.noticed({ code: 'caught_up', message, details: { messages: stored } });
@@ -183,8 +170,62 @@ export class Intake {
     return null;
   }
 
+  /**
+   * Fetches the missed messages of one channel, oldest first, up to a cap. Fetching begins a few
+   * seconds before the newest stored message, since messages of different channels may arrive out
+   * of order. The ledger recognises a stored message by its id.
+   */
+  async #catchUpIn(place: KnownChannel, missed: Missed): Promise<Refusal | null> {
+    const { sessions, receive } = this.#deps;
+    const from = snowflakeAt(timeOfSnowflake(sessions.newest ?? '0') - overlapMs);
+    for (let [after, fetched] = [from, 0]; ;) {
+      const page = await this.#fetchPage(place, after);
+      if (page === null) {
+        missed.unread++;
+        return null;
+      }
+      const messages = page
+        .map((wire) => parseMessage(wire, this.#self, place.direct))
+        .filter((message) => message !== null)
+        .sort((a, b) => (isLater(a.id, b.id) ? 1 : -1));
+      if (fetched >= messagesOfPlaceMax || missed.stored >= messagesMax) {
+        missed.skipped += messages.length;
+        return null;
+      }
+      const handled = await receive(messages.map((message) => this.#inboundOf(message)));
+      if (handled.kind === 'refused') return handled;
+      fetched += page.length;
+      missed.stored += handled.receipts.filter((receipt) => receipt?.duplicate === false).length;
+      for (const id of page.map((wire) => textOf(fieldsOf(wire)['id']))) {
+        if (isLater(id, after)) after = id;
+      }
+      if (after !== from) missed.newest = laterOf(missed.newest, after);
+      if (page.length < pageMax) return null;
+    }
+  }
+
+  /** @returns null: svc cannot read the channel */
+  async #fetchPage({ id }: KnownChannel, after: string): Promise<readonly unknown[] | null> {
+    const { api, places, signal } = this.#deps;
+    for (let attempt = 0; attempt < triesMax && !signal.aborted; attempt++) {
+      const route = `/channels/${id}/messages?after=${after}&limit=${pageMax}` as const;
+      const result = await api.call('GET', route, { signal });
+      if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
+      const status = result.kind === 'refused' ? result.status : 0;
+      if (status === 403 || status === 404) {
+        // The channel is gone, or the bot may no longer read it.
+        places.remove(id);
+        return null;
+      }
+      const limitedMs = result.kind === 'refused' ? result.retryAfterMs : null;
+      const waitMs = limitedMs ?? 500 + fullJitter(attempt, { baseMs: 500, capMs: 4_000 });
+      await pause(Math.min(waitMs, limitedMsMax), signal);
+    }
+    return null;
+  }
+
   async #takeBatch(): Promise<Refusal | null> {
-    const { receive, sessions, acceptsOverheard, steady } = this.#deps;
+    const { receive, sessions, config, steady } = this.#deps;
     const messages: IncomingMessage[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
@@ -204,6 +245,7 @@ export class Intake {
       sessions.newest,
     );
     // Messages that the gate turns away need no commit of their own.
+    const acceptsOverheard = config.access?.groups === 'all';
     const hasWanted = messages.some(({ setting }) => acceptsOverheard || setting !== 'overheard');
     if (!hasWanted && messages.length > 0) {
       await receive(messages.map((one) => this.#inboundOf(one)));
@@ -218,12 +260,12 @@ export class Intake {
 
   /** Whether the message goes to the ledger; some edits do not. */
   #isWanted(message: IncomingMessage): boolean {
-    if ('press' in message) return true;
+    if (message.press !== undefined) return true;
     return this.#deps.questions?.admits(message.id, message, message.edits) ?? true;
   }
 
   #noteReceipt(message: IncomingMessage, receipt: Receipt | null): void {
-    if ('press' in message) return;
+    if (message.press !== undefined) return;
     this.#deps.questions?.noteReceipt(message.id, message.edits, receipt);
   }
 
@@ -247,159 +289,34 @@ export class Intake {
       const receipt = handled.receipts[index]!;
       this.#noteReceipt(message, receipt);
       if (receipt === null) continue;
-      const { conversation, setting } = message;
-      if ('press' in message) acknowledge(api, message.press);
-      if ('deferral' in message) deferrals.defer(api, message.deferral);
-      hasNewChannel =
-        places.add({ id: conversation, direct: setting === 'direct' }) || hasNewChannel;
+      const { conversation, setting, press, deferral } = message;
+      if (press !== undefined) acknowledge(api, press);
+      if (deferral !== undefined) deferrals.defer(api, deferral);
+      const isNew = places.add({ id: conversation, direct: setting === 'direct' });
+      hasNewChannel ||= isNew;
     }
     if (hasNewChannel) await receive([], { name: cursorNames.places, value: places.text });
     return null;
   }
 
-  #inboundOf(message: WireMessage): Inbound {
-    const { key } = this.#deps;
-    const { id, conversation, sender, text, media, setting, target, edits } = message;
-    const { further, context, saidAt } = message;
-    const dedupeKey = edits === undefined ? id : `edit:${edits}`;
-    const extras = { ...(further !== undefined && { further }), ...(context && { context }) };
-    const content = { text, media, ...extras, ...(saidAt && { saidAt }) };
-    const apart = edits === undefined ? {} : ({ apart: 'edit', edits } as const);
-    const facts = { conversation, sender, ...content, ...apart, setting };
-    return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
+  #inboundOf({
+    id,
+    target,
+    press: _press,
+    deferral: _deferral,
+    ...said
+  }: IncomingMessage): Inbound {
+    const { key: channel } = this.#deps;
+    const dedupeKey = said.edits === undefined ? id : `edit:${said.edits}`;
+    return { channel, ...said, address: { channel, target }, dedupeKey };
   }
 }
 
-// Fetches the messages that svc missed after a lost session. It reads each known channel over REST,
-// oldest message first, up to a cap, and counts the messages beyond the cap.
-//
-// Ids are snowflakes. So one mark, the newest stored message, is the starting point for every
-// channel. Fetching begins a few seconds before the mark, since messages of different channels may
-// arrive out of order. The ledger recognises a stored message by its id.
-
-const overlapMs = 5_000;
-/** The platform's own maximum. */
-const pageMax = 100;
-const messagesOfPlaceMax = 300;
-const messagesMax = 2_000;
-const triesMax = 4;
-const limitedMsMax = 30_000;
-
-export type Refusal = Extract<ReceiveResult, { kind: 'refused' }>;
-
-type CatchUpDeps = {
-  readonly api: Api;
-  readonly places: KnownChannels;
-  readonly self: string;
-  /** Null: nothing was ever stored, so nothing is missing. */
-  readonly newest: string | null;
-  readonly signal: AbortSignal;
-  readonly store: (
-    messages: readonly WireMessage[],
-  ) => Promise<{ kind: 'stored'; fresh: number } | Refusal>;
-};
-
-type CaughtUp =
-  | {
-      readonly kind: 'done';
-      readonly stored: number;
-      /** How many messages were fetched beyond the cap; there may be more. */
-      readonly skipped: number;
-      /** How many channels could not be read. */
-      readonly unread: number;
-      readonly newest: string | null;
-    }
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | { readonly kind: 'aborted' };
-
-async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
-  const { places, newest, signal } = deps;
-  const sum = { stored: 0, skipped: 0, unread: 0, newest };
-  if (newest === null) return { kind: 'done', ...sum };
-  const from = snowflakeAt(timeOfSnowflake(newest) - overlapMs);
-  for (const place of places.all) {
-    const read = await readPlace(deps, place, from, messagesMax - sum.stored);
-    if (signal.aborted) return { kind: 'aborted' };
-    if (read.kind === 'refused') return { kind: 'refused', refusal: read };
-    sum.stored += read.stored;
-    sum.skipped += read.skipped;
-    sum.unread += read.unread ? 1 : 0;
-    sum.newest = laterOf(sum.newest, read.newest);
-  }
-  return { kind: 'done', ...sum };
-}
-
-type Read = {
-  readonly kind: 'read';
-  readonly stored: number;
-  readonly skipped: number;
-  readonly unread: boolean;
-  readonly newest: string | null;
-};
-
-async function readPlace(
-  deps: CatchUpDeps,
-  place: KnownChannel,
-  from: string,
-  mostMessages: number,
-): Promise<Read | Refusal> {
-  const { store, self } = deps;
-  let [after, fetched, stored] = [from, 0, 0];
-  let newest: string | null = null;
-  for (;;) {
-    const page = await fetchPage(deps, place, after);
-    const soFar = { kind: 'read', stored, newest } as const;
-    if (page === null) return { ...soFar, skipped: 0, unread: true };
-    const messages = page
-      .map((wire) => parseMessage(wire, self, place.direct))
-      .filter((message) => message !== null)
-      .sort((a, b) => (isLater(a.id, b.id) ? 1 : -1));
-    if (fetched >= messagesOfPlaceMax || stored >= mostMessages) {
-      return { ...soFar, skipped: messages.length, unread: false };
-    }
-    const result = await store(messages);
-    if (result.kind === 'refused') return result;
-    fetched += page.length;
-    stored += result.fresh;
-    for (const wire of page) {
-      const { id } = wire as { id?: unknown };
-      if (typeof id === 'string' && isLater(id, after)) after = id;
-    }
-    newest = after === from ? newest : after;
-    if (page.length < pageMax) return { ...soFar, stored, newest, skipped: 0, unread: false };
-  }
-}
-
-/** @returns null: svc cannot read the channel */
-async function fetchPage(
-  { api, places, signal }: CatchUpDeps,
-  { id }: KnownChannel,
-  after: string,
-): Promise<readonly unknown[] | null> {
-  for (let attempt = 0; attempt < triesMax && !signal.aborted; attempt++) {
-    const route = `/channels/${id}/messages?after=${after}&limit=${pageMax}` as const;
-    const result = await api.call('GET', route, { signal });
-    if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
-    const status = result.kind === 'refused' ? result.status : 0;
-    if (status === 403 || status === 404) {
-      // The channel is gone, or the bot may no longer read it.
-      places.remove(id);
-      return null;
-    }
-    const limitedMs = result.kind === 'refused' ? result.retryAfterMs : null;
-    const waitMs = limitedMs ?? 500 + fullJitter(attempt, { baseMs: 500, capMs: 4_000 });
-    await pause(Math.min(waitMs, limitedMsMax), signal);
-  }
-  return null;
-}
-
-/** In which somebody wrote to svc. */
 type KnownChannel = { readonly id: string; readonly direct: boolean };
 
 const placesMax = 200;
 
 /** The channels in which somebody wrote to svc, the oldest first; at most 200. */
-
 export class KnownChannels {
   readonly #direct = new Map<string, boolean>();
 
@@ -431,13 +348,7 @@ export class KnownChannels {
 }
 
 function parseKnown(text: string | null): KnownChannel[] {
-  try {
-    const stored: unknown = JSON.parse(text ?? '[]');
-    if (!Array.isArray(stored)) return [];
-    return stored
-      .filter((one): one is string => typeof one === 'string' && /^d?[0-9]{1,20}$/.test(one))
-      .map((one) => ({ id: one.replace('d', ''), direct: one.startsWith('d') }));
-  } catch {
-    return [];
-  }
+  return listOf(parseJson(text ?? ''))
+    .filter((one): one is string => typeof one === 'string' && /^d?[0-9]{1,20}$/.test(one))
+    .map((one) => ({ id: one.replace('d', ''), direct: one.startsWith('d') }));
 }

@@ -1,10 +1,10 @@
 /**
- * Presses on buttons. An INTERACTION_CREATE becomes a message, as if the person had written the
- * button's text, and svc answers a press that the ledger took. No intent is needed.
+ * Presses on buttons, and slash commands. An INTERACTION_CREATE becomes a message, as if the person
+ * had written the button's text or the command. svc answers an interaction that the ledger took. No
+ * intent is needed.
  *
- * Format: https://discord.com/developers/docs/interactions/receiving-and-responding and
- * https://discord.com/developers/docs/components/reference#button (API version 10). The platform
- * wants an answer within 3 s; without one it shows the person that the press failed.
+ * Format: https://discord.com/developers/docs/interactions/receiving-and-responding (API version
+ * 10). The platform wants an answer within 3 s; without one it shows the person that it failed.
  */
 import type {
   RESTPostAPIApplicationCommandsJSONBody,
@@ -12,9 +12,10 @@ import type {
 } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Setting } from '../../domain/message.ts';
+import { fieldsOf, listOf, textOf, type Fields } from '../../lib/json.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import type { CommandNotice, OfferedCommands } from '../channel.ts';
-import { isPressable, rowsWithout } from '../messenger/choices.ts';
+import { isPressable, rowsWithout, type Rows } from '../messenger/choices.ts';
 import type { MenuOutcome } from '../messenger/command-menu.ts';
 import type { Outgoing } from '../messenger/platform.ts';
 import { codeAsMarkdown } from '../messenger/splitting.ts';
@@ -23,70 +24,85 @@ import {
   bodyOf,
   button,
   componentsOf,
-  fieldsOf,
   idOf,
-  listOf,
   rowsIn,
   senderOf,
   targetOf,
-  textOf,
   textUnitsMax,
   tokenShape,
   withNames,
   type Deferred,
-  type Rows,
   type Target,
   type WireMessage,
 } from './wire.ts';
 
-/** Where svc answers a press; `token` is valid for this press alone. */
-export type Press = {
-  readonly id: string;
-  readonly token: string;
-  readonly setting: Setting;
-  /** The buttons of the other questions in the same message. */
-  readonly otherRows: Rows;
-};
+/** Where svc answers an interaction; `token` is valid for this one alone. */
+type Callback = { readonly id: string; readonly token: string };
 
-const answerMs = 3_000;
+/** `otherRows`: the buttons of the other questions in the same message. */
+type Press = Callback & { readonly setting: Setting; readonly otherRows: Rows };
+
 const messageComponent = 3;
+const applicationCommand = 2;
 /** A context: a chat of people without the bot. */
 const betweenPeople = 2;
-/** Callback types: no change, or a changed message. */
-const deferredUpdate = 6;
-const updateMessage = 7;
-export type PressMessage = WireMessage & { readonly press: Press };
+/** Types of answers: a message that follows later, no change, or a changed message. */
+const answers = { deferredMessage: 5, deferredUpdate: 6, updateMessage: 7 } as const;
+const answerMs = 3_000;
+
+/** Calls back. Never rejects. */
+function answer(api: Api, { id, token }: Callback, body: object): Promise<Result> {
+  const route = `/interactions/${id}/${token}/callback` as const;
+  return api.call('POST', route, { body, signal: AbortSignal.timeout(answerMs) });
+}
+
+/** `press`, `deferral`: the message comes from an interaction, which svc answers so. */
+export type IncomingMessage = WireMessage & {
+  readonly press?: Press;
+  readonly deferral?: Callback;
+};
+
+/** Reads what the types share. @returns null: it is of another type, or of no person */
+function interactionOf(fields: Fields, type: number) {
+  if (fields['type'] !== type || fields['context'] === betweenPeople) return null;
+  const [id, place] = [fields['id'], fields['channel_id']].map(idOf);
+  const isDirect = idOf(fields['guild_id']) === null;
+  const sender = senderOf(isDirect ? fields['user'] : fieldsOf(fields['member'])['user']);
+  const token = textOf(fields['token']);
+  if (!id || !place || sender === null || !tokenShape.test(token)) return null;
+  const said = { id, conversation: place as ConversationId, sender, media: null };
+  const setting: Setting = isDirect ? 'direct' : 'addressed';
+  const data = fieldsOf(fields['data']);
+  return { said: { ...said, setting }, callback: { id, token }, place, isDirect, data };
+}
+
+// Presses. Format: https://discord.com/developers/docs/components/reference#button
 
 /**
  * Reads the `d` of an INTERACTION_CREATE.
  * @param self the bot's own user id
  * @returns null: this is no press on a button of svc
  */
-export function parsePress(wire: unknown, self: string): PressMessage | null {
+export function parsePress(
+  wire: unknown,
+  self: string,
+): (WireMessage & { readonly press: Press }) | null {
   const fields = fieldsOf(wire);
-  const { component_type: type, custom_id: says } = fieldsOf(fields['data']);
-  if (fields['type'] !== messageComponent || type !== button) return null;
-  if (fields['context'] === betweenPeople) return null;
+  const interaction = interactionOf(fields, messageComponent);
+  if (interaction === null) return null;
+  const { said, callback, place, isDirect, data } = interaction;
+  const { component_type: type, custom_id: says } = data;
   const under = fieldsOf(fields['message']);
   const rows = rowsIn(under['components']);
+  const message = idOf(under['id']);
+  if (type !== button || message === null) return null;
   if (fieldsOf(under['author'])['id'] !== self) return null;
   if (!isPressable(says, rows)) return null;
-  const [id, place, message] = [fields['id'], fields['channel_id'], under['id']].map(idOf);
-  const isDirect = idOf(fields['guild_id']) === null;
-  const sender = senderOf(isDirect ? fields['user'] : fieldsOf(fields['member'])['user']);
-  const { token } = fields;
-  if (!id || !place || !message || sender === null) return null;
-  if (typeof token !== 'string' || !tokenShape.test(token)) return null;
-  const setting = isDirect ? 'direct' : 'addressed';
   return {
-    id,
-    conversation: place as ConversationId,
-    sender,
+    ...said,
     text: says,
-    media: null,
-    setting,
     target: targetOf({ place, message: isDirect ? null : message }),
-    press: { id, token, setting, otherRows: rowsWithout(says, rows) },
+    press: { ...callback, setting: said.setting, otherRows: rowsWithout(says, rows) },
   };
 }
 
@@ -95,25 +111,17 @@ export function parsePress(wire: unknown, self: string): PressMessage | null {
  * server they stay, since the person who pressed may have no right to decide. A failure changes
  * nothing.
  */
-export function acknowledge(api: Api, { id, token, setting, otherRows }: Press): void {
-  const answer =
-    setting === 'direct'
-      ? { type: updateMessage, data: { components: componentsOf(otherRows) } }
-      : { type: deferredUpdate };
-  const route = `/interactions/${id}/${token}/callback` as const;
-  void api.call('POST', route, { body: answer, signal: AbortSignal.timeout(answerMs) });
+export function acknowledge(api: Api, press: Press): void {
+  const changed = { components: componentsOf(press.otherRows) };
+  const isDirect = press.setting === 'direct';
+  const { deferredUpdate, updateMessage } = answers;
+  const body = isDirect ? { type: updateMessage, data: changed } : { type: deferredUpdate };
+  void answer(api, press, body);
 }
 
-// Slash commands: svc registers them, and reads the INTERACTION_CREATE of a command as a message,
-// as if the person had written it. Such a message counts as said to the bot. Format:
+// Slash commands: svc registers them, and a command counts as said to the bot. Format:
 // https://discord.com/developers/docs/interactions/application-commands (API version 10).
 
-/** Where svc tells the platform that an answer will follow. */
-export type Deferral = { readonly id: string; readonly token: string };
-
-export type CommandMessage = WireMessage & { readonly deferral: Deferral };
-
-const applicationCommand = 2;
 const chatInput = 1;
 const stringOption = 3;
 const textOption = 'text';
@@ -126,32 +134,24 @@ const integrationTypes = [0];
  * Reads the `d` of an INTERACTION_CREATE.
  * @returns null: this is no slash command
  */
-export function parseCommand(wire: unknown): CommandMessage | null {
+export function parseCommand(
+  wire: unknown,
+): (WireMessage & { readonly deferral: Callback }) | null {
   const fields = fieldsOf(wire);
-  const { type, name, options } = fieldsOf(fields['data']);
-  if (fields['type'] !== applicationCommand || type !== chatInput) return null;
-  if (fields['context'] === betweenPeople) return null;
-  const [id, place, application] = ['id', 'channel_id', 'application_id'].map((key) =>
-    idOf(fields[key]),
-  );
-  const isDirect = idOf(fields['guild_id']) === null;
-  const sender = senderOf(isDirect ? fields['user'] : fieldsOf(fields['member'])['user']);
-  const { token } = fields;
-  if (!id || !place || !application || sender === null) return null;
-  if (typeof token !== 'string' || !tokenShape.test(token)) return null;
-  if (typeof name !== 'string' || !wordShape.test(name)) return null;
+  const interaction = interactionOf(fields, applicationCommand);
+  const application = idOf(fields['application_id']);
+  if (interaction === null || application === null) return null;
+  const { said, callback, place, isDirect, data } = interaction;
+  const { type, name, options } = data;
+  if (type !== chatInput || typeof name !== 'string' || !wordShape.test(name)) return null;
   const { value } = fieldsOf(listOf(options).find((one) => fieldsOf(one)['name'] === textOption));
   return {
-    id,
-    conversation: place as ConversationId,
-    sender,
+    ...said,
     // The event has no names for mentioned people.
     text: typeof value === 'string' ? `/${name} ${withNames(value, {})}` : `/${name}`,
-    media: null,
-    setting: isDirect ? 'direct' : 'addressed',
     ...(!isDirect && { context: { inGroup: true } }),
-    target: targetOf({ place, message: null, deferred: { application, token } }),
-    deferral: { id, token },
+    target: targetOf({ place, message: null, deferred: { application, token: callback.token } }),
+    deferral: callback,
   };
 }
 
@@ -181,14 +181,17 @@ export async function publishCommands(
   const application = self.kind === 'ok' ? idOf(fieldsOf(self.body)['id']) : null;
   if (application === null) return away;
   const route = `/applications/${application}/commands` as const;
-  const answer = await api.call('GET', route, { signal });
-  if (answer.kind !== 'ok') return menuOutcomeOf(answer);
-  const registered = listOf(answer.body).flatMap(registeredIn);
+  const got = await api.call('GET', route, { signal });
+  if (got.kind !== 'ok') return menuOutcomeOf(got);
+  const registered = listOf(got.body).flatMap(registeredIn);
   const ours = registered.filter(({ description, takesText }) => {
     return takesText !== null && own.has(description);
   });
   const others = new Set(registered.filter((one) => !ours.includes(one)).map(({ name }) => name));
-  const wanted = registrableOf(commands).filter(({ word }) => !others.has(word));
+  const wanted = commands
+    .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
+    .slice(0, registeredMax)
+    .filter(({ word }) => !others.has(word));
   let outcome: MenuOutcome = { kind: 'there' };
   for (const { id, name } of ours) {
     if (id === null || wanted.some(({ word }) => word === name)) continue;
@@ -196,10 +199,8 @@ export async function publishCommands(
   }
   for (const one of wanted.filter((command) => !ours.some((other) => isSame(other, command)))) {
     if (outcome.kind === 'away') return outcome;
-    outcome = worse(
-      outcome,
-      menuOutcomeOf(await api.call('POST', route, { body: wireOf(one), signal })),
-    );
+    const made = await api.call('POST', route, { body: wireOf(one), signal });
+    outcome = worse(outcome, menuOutcomeOf(made));
   }
   return outcome;
 }
@@ -224,25 +225,16 @@ function menuOutcomeOf(result: Result): MenuOutcome {
   return { kind: 'refused', message };
 }
 
-function registrableOf(commands: readonly CommandNotice[]): readonly CommandNotice[] {
-  return commands
-    .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
-    .slice(0, registeredMax);
-}
-
 function isSame(one: Registered, { word, description, takesText }: CommandNotice): boolean {
   return one.name === word && one.description === description && one.takesText === takesText;
 }
 
-function wireOf({
-  word,
-  description,
-  takesText,
-}: CommandNotice): RESTPostAPIApplicationCommandsJSONBody {
+function wireOf({ word, description, takesText }: CommandNotice) {
   const option = { type: stringOption, name: textOption, description: optionText };
   const options = takesText ? [option] : [];
   const where = { contexts, integration_types: integrationTypes };
-  return { type: chatInput, name: word, description, options, ...where };
+  const body = { type: chatInput, name: word, description, options, ...where };
+  return body satisfies RESTPostAPIApplicationCommandsJSONBody;
 }
 
 const optionText = 'What stands behind it';
@@ -266,9 +258,6 @@ function registeredIn(wire: unknown): readonly Registered[] {
 // reply that already arrived is not sent again. If the response has expired, the reply is a message
 // like any other.
 
-const deferMs = 3_000;
-/** A callback type: the message follows later. */
-const deferredMessage = 5;
 /** A flag of a message: its text is still to come. */
 const loading = 1 << 7;
 const ownMax = 1_000;
@@ -278,13 +267,11 @@ export class Deferrals {
   readonly #own = new Map<string, Promise<boolean>>();
 
   /** Defers the response. After a failure the reply goes as a message. */
-  defer(api: Api, { id, token }: Deferral): void {
-    if (this.#own.has(token)) return;
-    const route = `/interactions/${id}/${token}/callback` as const;
-    const signal = AbortSignal.timeout(deferMs);
-    const deferring = api.call('POST', route, { body: { type: deferredMessage }, signal });
+  defer(api: Api, deferral: Callback): void {
+    if (this.#own.has(deferral.token)) return;
+    const deferring = answer(api, deferral, { type: answers.deferredMessage });
     this.#own.set(
-      token,
+      deferral.token,
       deferring.then(({ kind }) => kind !== 'refused'),
     );
     const [oldest] = this.#own.keys();

@@ -7,7 +7,21 @@
  * last received event is ahead of it, and svc never uses that one.
  */
 import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts';
-import { isGatewayUrl, isLater } from './wire.ts';
+import { fieldsOf, parseJson, textOf } from '../../lib/json.ts';
+import type { MessengerDeps } from '../messenger/messenger.ts';
+import type { Intake } from '../messenger/platform.ts';
+import { isGatewayUrl, isLater, type Target } from './wire.ts';
+
+/** What the parts of the gateway share. `faulted`: called with an error of svc itself. */
+export type GatewayDeps = MessengerDeps &
+  Intake<Target> & {
+    readonly sessions: Sessions;
+    readonly budget: IdentifyBudget;
+    readonly faulted: (error: unknown) => void;
+  };
+
+/** The names of what svc stores beside the messages. */
+export const cursorNames = { session: 'session', places: 'places', budget: 'identifies' } as const;
 
 /** An event of the session. */
 export type Dispatch = { readonly name: string; readonly sequence: number; readonly data: unknown };
@@ -81,17 +95,11 @@ export function laterOf(a: string | null, b: string | null): string | null {
 }
 
 function parseSession(text: string | null) {
-  try {
-    const stored = JSON.parse(text ?? 'null') as Record<string, unknown> | null;
-    const { id, resumeUrl, sequence, newest, self } = stored ?? {};
-    if (typeof id !== 'string' || typeof resumeUrl !== 'string') return null;
-    if (typeof sequence !== 'number' || !isGatewayUrl(resumeUrl)) return null;
-    const session = { id, resumeUrl, sequence, behind: false };
-    const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-    return { session, newest: textOf(newest), self: textOf(self) };
-  } catch {
-    return null;
-  }
+  const { id, resumeUrl, sequence, newest, self } = fieldsOf(parseJson(text ?? ''));
+  if (typeof id !== 'string' || typeof resumeUrl !== 'string') return null;
+  if (typeof sequence !== 'number' || !isGatewayUrl(resumeUrl)) return null;
+  const session = { id, resumeUrl, sequence, behind: false };
+  return { session, newest: textOf(newest) || null, self: textOf(self) || null };
 }
 
 export type IdentifyLimits = {
@@ -152,11 +160,7 @@ export class IdentifyBudget {
 }
 
 function parseBudget(text: string | null): { left: number; at: number } | null {
-  try {
-    const { left, at } = (JSON.parse(text ?? 'null') ?? {}) as Record<string, unknown>;
-    const isCount = typeof left === 'number' && Number.isInteger(left) && left >= 0;
-    return isCount && typeof at === 'number' ? { left, at } : null;
-  } catch {
-    return null;
-  }
+  const { left, at } = fieldsOf(parseJson(text ?? ''));
+  const isCount = typeof left === 'number' && Number.isInteger(left) && left >= 0;
+  return isCount && typeof at === 'number' ? { left, at } : null;
 }

@@ -12,29 +12,17 @@ import {
   quotedCharactersMax,
   type Media,
   type MessageContext,
-  type PlatformTime,
   type Sender,
-  type Setting,
   type Quoted,
 } from '../../domain/message.ts';
-import { beginning, type Choice } from '../../domain/reply.ts';
-import type { Outgoing } from '../messenger/platform.ts';
+import { beginning } from '../../domain/reply.ts';
+import { fieldsOf, listOf, textOf, type Fields } from '../../lib/json.ts';
+import type { Rows } from '../messenger/choices.ts';
+import type { Incoming, Outgoing } from '../messenger/platform.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
 
-export type WireMessage = {
-  readonly id: string;
-  readonly conversation: ConversationId;
-  readonly sender: Sender;
-  readonly text: string;
-  readonly media: Media | null;
-  readonly further?: readonly Media[];
-  readonly context?: MessageContext;
-  readonly setting: Setting;
-  readonly saidAt?: PlatformTime;
-  readonly target: string;
-  /** The id of the message that it changes. */
-  readonly edits?: string;
-};
+/** `id`: the message's own. */
+export type WireMessage = Incoming & { readonly id: string };
 
 /** The longest text of a message, in UTF-16 units (Discord counts characters: never more). */
 export const textUnitsMax = 2_000;
@@ -188,8 +176,6 @@ export function bodyOf({ target, text, refers, buttons, key }: Outgoing<Target>)
 export function nonceFits(key: string): boolean {
   return key.length <= 25;
 }
-
-export type Rows = readonly (readonly Choice[])[];
 
 const actionRow = 1;
 const secondary = 2;
@@ -349,7 +335,8 @@ export function parseEdit(wire: unknown, self: string): WireMessage | null {
   if (message === null || !(ms <= editMsMax)) return null;
   const target = parseTarget(message.target);
   if (target === null) return null;
-  return { ...message, target: targetOf({ ...target, edits: message.id }), edits: message.id };
+  const { id: edits } = message;
+  return { ...message, target: targetOf({ ...target, edits }), apart: 'edit', edits };
 }
 
 // Mentions in a text (https://discord.com/developers/docs/reference#message-formatting): a person
@@ -418,8 +405,6 @@ function fileOf(place: string, message: string, attachment: unknown): string | n
 
 // Fields of Discord's JSON, which is `unknown` at first.
 
-export type Fields = Readonly<Record<string, unknown>>;
-
 const snowflake = /^[0-9]{1,20}$/;
 
 export function nameOf(user: Fields): string | null {
@@ -428,16 +413,4 @@ export function nameOf(user: Fields): string | null {
 
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && snowflake.test(value) ? value : null;
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -4,6 +4,9 @@
  */
 import type { Choice } from '../../domain/reply.ts';
 
+/** Rows of buttons. */
+export type Rows = readonly (readonly Choice[])[];
+
 /** The limits of a platform. */
 export type ButtonLimits = {
   readonly labelUnitsMax: number;
@@ -18,7 +21,7 @@ const choicesMax = 10;
 export function rowsOf(
   choices: readonly Choice[] | undefined,
   { labelUnitsMax, saysBytesMax }: ButtonLimits,
-): readonly (readonly Choice[])[] {
+): Rows {
   if (choices === undefined || choices.length > choicesMax) return [];
   const fits = ({ label, says }: Choice): boolean =>
     label !== '' &&
@@ -33,10 +36,7 @@ export function rowsOf(
 }
 
 /** The rows that stay after a press. A row is one question; the other questions are still open. */
-export function rowsWithout(
-  says: string,
-  rows: readonly (readonly Choice[])[],
-): readonly (readonly Choice[])[] {
+export function rowsWithout(says: string, rows: Rows): Rows {
   return rows.filter((row) => row.length > 0 && row.every((one) => one.says !== says));
 }
 
@@ -49,7 +49,7 @@ const approvalCommand = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
  * must be on a button of the message: one word, or `/retry` with a number.
  * @param shown the buttons of a message that svc sent, as the platform reports them
  */
-export function isPressable(data: unknown, shown: readonly (readonly Choice[])[]): data is string {
+export function isPressable(data: unknown, shown: Rows): data is string {
   if (typeof data !== 'string') return false;
   if (approvalCommand.test(data)) return true;
   return buttonText.test(data) && shown.some((row) => row.some(({ says }) => says === data));

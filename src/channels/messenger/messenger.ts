@@ -49,6 +49,11 @@ export type MessengerDeps = Clock & {
   readonly random: () => number;
 };
 
+/** What a client of the platform needs. Its `baseUrl` is null for the platform's own address. */
+export type ClientDeps = Pick<MessengerDeps, 'token' | 'http' | 'deadlines' | 'now' | 'steady'> & {
+  readonly config: Pick<MessengerConfig, 'baseUrl'>;
+};
+
 const downloadMs = 30_000;
 const removeMs = 5_000;
 
@@ -217,7 +222,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     );
     if (result.kind === 'fault') {
       if (result.fault === 'answer_too_large') return { kind: 'too_large' };
-      return { kind: 'failed', failure: failure(result.fault) };
+      return failedFetch(result.fault);
     }
     if (result.status !== 200 || result.bytes === undefined) return unfetched(result.status);
     return { kind: 'fetched', bytes: result.bytes };
@@ -307,10 +312,11 @@ function identityOf({ token, config }: MessengerDeps): readonly unknown[] {
 
 /** The result of a download that the server refused. */
 export function unfetched(status: number): FetchResult {
-  const failed = (kind: Parameters<typeof failure>[0]): FetchResult => {
-    return { kind: 'failed', failure: failure(kind, { status }) };
-  };
-  if (status === 401 || status === 403) return failed('unauthorized');
-  if (status === 429) return failed('rate_limited');
-  return failed(status >= 500 ? 'server_error' : 'not_found');
+  if (status === 401 || status === 403) return failedFetch('unauthorized', { status });
+  if (status === 429) return failedFetch('rate_limited', { status });
+  return failedFetch(status >= 500 ? 'server_error' : 'not_found', { status });
+}
+
+export function failedFetch(...facts: Parameters<typeof failure>): FetchResult {
+  return { kind: 'failed', failure: failure(...facts) };
 }

@@ -8,8 +8,8 @@
  */
 import type { FailureKind } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type { Address } from '../../domain/message.ts';
-import type { Choice, Reply } from '../../domain/reply.ts';
+import type { Address, Inbound } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
 import type { HttpFault } from '../../lib/http-client/exchange.ts';
 import type { ChannelKind } from '../kind.ts';
 import type {
@@ -20,6 +20,7 @@ import type {
   Receive,
   WebhookProbe,
 } from '../channel.ts';
+import type { ButtonLimits, Rows } from './choices.ts';
 import type { MenuOutcome } from './command-menu.ts';
 import type { RecentQuestions } from './recent-questions.ts';
 
@@ -58,6 +59,11 @@ export type Meaning = {
   readonly detail?: string | undefined;
 };
 
+/** A message as the platform's JSON gives it. `target` of its reply is for the platform alone. */
+export type Incoming = Required<Pick<Inbound, 'setting'>> &
+  Pick<Inbound, 'conversation' | 'sender' | 'text' | 'media' | 'further' | 'context'> &
+  Pick<Inbound, 'gather' | 'saidAt' | 'apart' | 'edits'> & { readonly target: string };
+
 /** A message to send. A refusal can change it. `T` is the place of the platform. */
 export type Outgoing<T> = {
   target: T;
@@ -66,7 +72,7 @@ export type Outgoing<T> = {
   file: NonNullable<Reply['file']> | null;
   /** The Markdown goes as it is, without formatting. */
   isPlain: boolean;
-  buttons: readonly (readonly Choice[])[];
+  buttons: Rows;
   /** It refers to the message that it answers. */
   refers: boolean;
   /** The name of the message whose text it replaces; null: it is a new message. */
@@ -86,7 +92,7 @@ export type PlatformKind<T> = {
   readonly codeCharactersMax: number;
   /** How long after its first try svc still sends a reply, in milliseconds; absent: no limit. */
   readonly deliverMsMax?: number;
-  readonly buttons: { readonly labelUnitsMax: number; readonly saysBytesMax: number };
+  readonly buttons: ButtonLimits;
   /** The time between two calls that show "typing…", in milliseconds. */
   readonly typingEveryMs: number;
   /** The channel is degraded if the platform is silent for this long; null: `run` judges itself. */

@@ -11,15 +11,15 @@
  * token the loop waits for its signal to abort.
  */
 import { aborted } from '../../lib/stop.ts';
-import type { Events } from '../../domain/event.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receipt } from '../channel.ts';
+import type { MessengerDeps } from '../messenger/messenger.ts';
 import type { Intake } from '../messenger/platform.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import type { MessengerConfig } from '../registry.ts';
 import { refusesToken, type BotApi, type Result, type Refused } from './bot-api.ts';
 import {
-  inboundOf,
   parseBot,
   parseUpdates,
   markupOf,
@@ -60,17 +60,12 @@ export const pollTimes: PollTimes = {
 /** A poll that was open this long has reached Telegram, which confirms on arrival. */
 const arrivedMs = 1_000;
 
-export type PollerDeps = Intake<Target> & {
-  /** The name of the token's variable, for messages to people. */
-  readonly tokenName: string;
-  readonly api: BotApi;
-  /** Messages of one person within this time are merged; 0: they are not. */
-  readonly gatherMs: number;
-  readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
-  readonly times: PollTimes;
-  readonly steady: () => SteadyTime;
-  readonly random: () => number;
-};
+type PollerDeps = Intake<Target> &
+  Pick<MessengerDeps, 'events' | 'random' | 'steady'> & {
+    readonly config: Pick<MessengerConfig, 'tokenEnv' | 'gatherMs'>;
+    readonly api: BotApi;
+    readonly times: PollTimes;
+  };
 
 export class Poller {
   readonly #deps: PollerDeps;
@@ -148,7 +143,7 @@ export class Poller {
       }
       const fresh = updates.filter(({ id }) => !this.#held.has(id));
       await this.#take(fresh);
-      await this.#settle(fresh.some((update) => mayBePart(update, this.#deps.gatherMs)));
+      await this.#settle(fresh.some((update) => mayBePart(update, this.#deps.config.gatherMs)));
     }
   }
 
@@ -161,20 +156,17 @@ export class Poller {
   }
 
   async #getUpdates(timeout: number): Promise<Result> {
-    const { api, times, steady } = this.#deps;
+    const { api, times, steady, questions } = this.#deps;
     const { offset } = this.#held;
     const begunAt = steady();
-    const result = await api.call(
-      'getUpdates',
-      {
-        ...(offset === null ? {} : { offset }),
-        limit: updatesMax,
-        timeout,
-        allowed_updates: updateTypesOf(this.#deps.questions),
-      },
-      times.pollMs,
-      this.#signal,
-    );
+    const allowed_updates = updateTypesOf(questions);
+    const asked = {
+      ...(offset !== null && { offset }),
+      limit: updatesMax,
+      timeout,
+      allowed_updates,
+    };
+    const result = await api.call('getUpdates', asked, times.pollMs, this.#signal);
     const hasArrived = this.#signal.aborted && steady() - begunAt >= arrivedMs;
     if (result.kind === 'ok' || hasArrived) this.#confirmed = offset;
     return result;
@@ -201,12 +193,12 @@ export class Poller {
    */
   async #take(updates: readonly Update[]): Promise<void> {
     for (let from = 0; from < updates.length && !this.#signal.aborted;) {
-      const part = withoutIgnoredEdits(
-        updates.slice(from, from + this.#partMax),
-        this.#deps.questions,
-      );
+      const { key: channel, questions } = this.#deps;
+      const part = withoutIgnoredEdits(updates.slice(from, from + this.#partMax), questions);
       const messages = part.flatMap(({ message }) => (message === null ? [] : [message]));
-      const batch = messages.map((message) => inboundOf(this.#deps.key, message));
+      const batch = messages.map(({ target, ...message }) => {
+        return { channel, ...message, address: { channel, target } };
+      });
       const handled = batch.length === 0 ? nothing : await this.#deps.receive(batch);
       if (handled.kind === 'accepted') {
         this.#hold(part, handled.receipts);
@@ -224,10 +216,10 @@ export class Poller {
   #hold(part: readonly Update[], receipts: readonly (Receipt | null)[]): void {
     let at = 0;
     for (const update of part) {
-      const { id, message, press, edits } = update;
+      const { id, message, press } = update;
       const receipt = message === null ? null : receipts[at++]!;
       if (message !== null && press === undefined) {
-        this.#deps.questions?.noteReceipt(message.dedupeKey, edits, receipt);
+        this.#deps.questions?.noteReceipt(message.dedupeKey, message.edits, receipt);
       }
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#deps, press, this.#signal);
@@ -276,15 +268,15 @@ export class Poller {
   /** Reports the fault in the health and waits as long as the fault requires. */
   async #recover(result: Result): Promise<'poll' | 'introduce' | 'over'> {
     if (this.#signal.aborted) return 'introduce';
-    const { health, tokenName, times, random } = this.#deps;
+    const { health, config, times, random } = this.#deps;
     const status = result.kind === 'refused' ? result.status : 0;
     if (refusesToken(result)) {
-      health.become('failed', refusedToken(tokenName));
+      health.become('failed', refusedToken(config.tokenEnv));
       return 'over';
     }
     if (result.kind === 'refused' && status === 409) {
       const { baseMs, capMs } = times.conflictPauseMs;
-      health.become('degraded', conflictReason(result, tokenName));
+      health.become('degraded', conflictReason(result, config.tokenEnv));
       await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
       return 'introduce';
     }
@@ -428,7 +420,7 @@ export class HeldUpdates {
       this.#offset = held.id + 1;
       gone++;
     }
-    for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#abandon(held);
+    for (const held of this.#held.splice(0, gone)) this.#markSafe(held);
   }
 
   /** Telegram has no more updates. So svc drops the offset, since Telegram may begin new ids. */
@@ -442,19 +434,10 @@ export class HeldUpdates {
     await new Promise<void>((resolve) => (this.#allSafe = resolve));
   }
 
+  /** The update no longer counts as unsafe; a later outcome is ignored. */
   #markSafe(held: Held): void {
     if (held.safe) return;
     held.safe = true;
-    this.#countAsSafe();
-  }
-
-  /** The update no longer counts as unsafe; its later outcome is ignored. */
-  #abandon(held: Held): void {
-    held.safe = true;
-    this.#countAsSafe();
-  }
-
-  #countAsSafe(): void {
     this.#unsafe--;
     if (this.#unsafe > 0) return;
     this.#allSafe?.();
@@ -498,9 +481,12 @@ export class Albums {
   /** Gives every part of an album the setting of the part with the caption. */
   settle(updates: readonly Update[]): readonly Update[] {
     for (const update of updates) this.#note(update);
-    return this.#settings.size === 0
-      ? updates
-      : updates.map((update) => this.#withCaptionSetting(update));
+    return updates.map((update) => {
+      const { message } = update;
+      const setting = this.#settings.get(albumOf(message) ?? '');
+      if (message === null || setting === undefined) return update;
+      return { ...update, message: { ...message, setting } };
+    });
   }
 
   #note({ message }: Update): void {
@@ -509,14 +495,6 @@ export class Albums {
     this.#settings.set(key, message.setting);
     const [oldest] = this.#settings.keys();
     if (this.#settings.size > albumsMax) this.#settings.delete(oldest!);
-  }
-
-  #withCaptionSetting(update: Update): Update {
-    const { message } = update;
-    const key = albumOf(message);
-    const setting = key === null ? undefined : this.#settings.get(key);
-    if (message === null || setting === undefined) return update;
-    return { ...update, message: { ...message, setting } };
   }
 }
 
@@ -542,10 +520,9 @@ function withoutIgnoredEdits(
 ): readonly Update[] {
   if (questions === null) return updates;
   return updates.map((update) => {
-    const { message, edits, press } = update;
+    const { message, press } = update;
     if (message === null || press !== undefined) return update;
-    return questions.admits(message.dedupeKey, message, edits)
-      ? update
-      : { ...update, message: null };
+    const isAdmitted = questions.admits(message.dedupeKey, message, message.edits);
+    return isAdmitted ? update : { ...update, message: null };
   });
 }

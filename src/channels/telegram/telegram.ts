@@ -3,8 +3,8 @@
  * (https://core.telegram.org/bots/api). This file has the facts and the calls that
  * `../messenger/` needs.
  */
-import { failure } from '../../domain/failure.ts';
 import { dayMs } from '../../lib/durations.ts';
+import { fieldsOf, listOf } from '../../lib/json.ts';
 import type {
   FetchResult,
   Identity,
@@ -15,7 +15,12 @@ import type {
 import type { MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
 import { ChatRoom, type RoomLimits } from '../messenger/rate-limits.ts';
-import { MessengerChannel, unfetched, type MessengerDeps } from '../messenger/messenger.ts';
+import {
+  failedFetch,
+  MessengerChannel,
+  unfetched,
+  type MessengerDeps,
+} from '../messenger/messenger.ts';
 import type {
   DirectChat,
   DraftPreview,
@@ -26,27 +31,12 @@ import type {
   PlatformKind,
   Room,
 } from '../messenger/platform.ts';
-import {
-  apiRoot,
-  loadBotApi,
-  refusesToken,
-  type BotApi,
-  type Refused,
-  type Result,
-} from './bot-api.ts';
+import { apiRoot, BotApi, refusesToken, type Refused, type Result } from './bot-api.ts';
 import { draftIdOf, Drafts } from './drafts.ts';
 import { telegram } from './kind.ts';
 import { format, loadLexer, type Formatted, type Lexer } from './markdown.ts';
 import { Poller, pollTimes, type PollTimes } from './polling.ts';
-import {
-  directChatOf,
-  markupOf,
-  object,
-  parseBot,
-  parseTarget,
-  string,
-  type Target,
-} from './wire.ts';
+import { directChatOf, markupOf, parseBot, parseTarget, string, type Target } from './wire.ts';
 
 export type TelegramDeps = MessengerDeps & {
   /** Shorter times for tests. */
@@ -55,7 +45,11 @@ export type TelegramDeps = MessengerDeps & {
 
 /** Makes the channel; it loads and asks nothing before `open`. */
 export function createTelegramChannel({ times, ...deps }: TelegramDeps): Messenger {
-  return new MessengerChannel(telegramKind, deps, (given) => loadTelegram(given, times));
+  return new MessengerChannel(telegramKind, deps, async (given) => {
+    const all = { ...pollTimes, ...times };
+    const room = createRoom(given);
+    return new TelegramPlatform(given, new BotApi(given), await loadLexer(), room, all);
+  });
 }
 
 /** In UTF-16 units. */
@@ -83,7 +77,7 @@ export const telegramKind: PlatformKind<Target> = {
   isAcknowledged: ({ acknowledged, replyTo }) => acknowledged === true && replyTo !== null,
   names: {
     in: (body, { chat }) => {
-      const number = object(body)?.['message_id'];
+      const number = fieldsOf(body)['message_id'];
       return typeof number === 'number' ? JSON.stringify([chat, number]) : null;
     },
     isAt: (name, { chat }) => parseName(name)?.chat === chat,
@@ -125,31 +119,20 @@ function parseName(name: string): { readonly chat: number; readonly number: numb
   return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
 }
 
-async function loadTelegram(
-  deps: MessengerDeps,
-  times: Partial<PollTimes> = {},
-): Promise<TelegramPlatform> {
-  const { token, config, http, deadlines, steady } = deps;
-  const { baseUrl } = config;
-  const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
-  const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
-  return new TelegramPlatform(deps, api, lexer, createRoom(deps), { ...pollTimes, ...times });
-}
-
 const callMs = { send: 15_000, preview: 10_000, edge: 5_000, file: 10_000, commands: 15_000 };
 /** The reply waits for a draft call under way, since a late draft would show beside the reply. */
 const draftMs = 4_000;
 
 export class TelegramPlatform implements Platform<Target, Refused> {
   readonly room: Room<Target>;
-  readonly #deps: Pick<MessengerDeps, 'config' | 'events' | 'random' | 'steady' | 'token'>;
+  readonly #deps: MessengerDeps;
   readonly #api: BotApi;
   readonly #lexer: Lexer;
   readonly #times: PollTimes;
   readonly #drafts: Drafts;
 
   constructor(
-    deps: Pick<MessengerDeps, 'config' | 'events' | 'random' | 'steady' | 'token'>,
+    deps: MessengerDeps,
     api: BotApi,
     lexer: Lexer,
     room: Room<Target>,
@@ -164,10 +147,8 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   run(intake: Intake<Target>, signal: AbortSignal): Promise<void> {
-    const { config, events, random, steady } = this.#deps;
-    const { tokenEnv: tokenName, gatherMs } = config;
-    const own = { api: this.#api, times: this.#times, tokenName, gatherMs };
-    return new Poller({ ...intake, ...own, events, random, steady }, signal).run();
+    const own = { api: this.#api, times: this.#times };
+    return new Poller({ ...this.#deps, ...intake, ...own }, signal).run();
   }
 
   /** https://core.telegram.org/bots/api#sendmessage, #senddocument */
@@ -305,19 +286,17 @@ export class TelegramPlatform implements Platform<Target, Refused> {
    */
   async locate(file: string, bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult> {
     const answer = await this.#api.call('getFile', { file_id: file }, callMs.file, signal);
-    if (answer.kind === 'fault') return { kind: 'failed', failure: failure(answer.fault) };
+    if (answer.kind === 'fault') return failedFetch(answer.fault);
     if (answer.kind === 'refused') {
       if (/too big/i.test(answer.description)) return { kind: 'too_large' };
       return unfetched(answer.status);
     }
-    const fileInfo = object(answer.body);
-    const path = string(fileInfo?.['file_path']);
-    const size = fileInfo?.['file_size'];
+    const { file_path, file_size: size } = fieldsOf(answer.body);
+    const path = string(file_path);
     if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
     if (path === null || !relativePath.test(path)) {
       const isLocalPath = path?.startsWith('/') === true;
-      const details = isLocalPath ? { detail: localPathDetail } : {};
-      return { kind: 'failed', failure: failure('malformed_answer', details) };
+      return failedFetch('malformed_answer', isLocalPath ? { detail: localPathDetail } : {});
     }
     const { token, config } = this.#deps;
     return new URL(`${config.baseUrl ?? apiRoot}/file/bot${token}/${path}`);
@@ -365,7 +344,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   /** https://core.telegram.org/bots/api#getwebhookinfo. The waiting updates stay. */
   async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookProbe> {
     const answer = await this.#api.call('getWebhookInfo', {}, pollTimes.callMs, signal);
-    const url = answer.kind === 'ok' ? object(answer.body)?.['url'] : null;
+    const url = answer.kind === 'ok' ? fieldsOf(answer.body)['url'] : null;
     if (typeof url !== 'string') return { kind: 'unknown' };
     if (url === '') return { kind: 'none' };
     const host = URL.parse(url)?.host ?? 'an address that cannot be read';
@@ -422,9 +401,8 @@ function menuOutcomeOf(result: Result): MenuOutcome {
 }
 
 function shownIn(result: unknown): readonly { command: string; description: string }[] {
-  if (!Array.isArray(result)) return [];
-  return result.map((one) => {
-    const { command, description } = object(one) ?? {};
+  return listOf(result).map((one) => {
+    const { command, description } = fieldsOf(one);
     return { command: String(command), description: String(description) };
   });
 }

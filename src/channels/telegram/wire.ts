@@ -5,51 +5,30 @@
  * A group message is marked as said to this bot if it mentions the bot, replies to it, or is a
  * command for it. A command for no particular bot has a mark of its own.
  */
-import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { ConversationId } from '../../domain/ids.ts';
 import {
   quotedCharactersMax,
-  type Gather,
-  type Inbound,
   type Media,
   type MessageContext,
-  type PlatformTime,
   type Sender,
   type Setting,
   type Address,
   type Quoted,
 } from '../../domain/message.ts';
-import { isPressable, rowsWithout } from '../messenger/choices.ts';
+import { isPressable, rowsWithout, type Rows } from '../messenger/choices.ts';
+import type { DirectChat, Incoming } from '../messenger/platform.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
-import { isObject } from '../../lib/json.ts';
+import { fieldsOf, listOf, parseJson, recordOf, textOf, type Fields } from '../../lib/json.ts';
 import { beginning, type Choice } from '../../domain/reply.ts';
 
-export type IncomingMessage = {
-  readonly conversation: ConversationId;
-  readonly target: string;
-  readonly sender: Sender;
-  /** Without the bot's own name. */
-  readonly text: string;
-  readonly media: Media | null;
-  readonly context?: MessageContext;
-  /** Set on a part of an album; absent: the message is whole. */
-  readonly gather?: Gather;
-  readonly apart?: NonNullable<Inbound['apart']>;
-  readonly edits?: string;
-  readonly saidAt?: PlatformTime;
-  /** Unique for one bot, even if update ids begin anew. */
-  readonly dedupeKey: string;
-  readonly setting: Setting;
-};
+/** `dedupeKey`: unique for one bot, even if update ids begin anew. */
+type IncomingMessage = Incoming & { readonly dedupeKey: string };
 
-/**
- * `message` null: svc does not answer this update. `press`: the message is a press on a button.
- * `edits`: the dedupe key of the message that it changes.
- */
+/** `message` null: svc does not answer this update. `press`: the message is a press on a button. */
 export type Update = {
   readonly id: number;
   readonly message: IncomingMessage | null;
   readonly press?: Press;
-  readonly edits?: string;
 };
 
 /** A press, and the message with its button. */
@@ -64,38 +43,25 @@ export type Press = {
 
 /** @returns the updates of one answer in their order, without invalid entries */
 export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
-  if (!Array.isArray(result)) return [];
-  const updates: Update[] = [];
-  for (const one of result) {
-    const update = object(one);
-    const id = update?.['update_id'];
-    if (update === null || typeof id !== 'number') continue;
-    const message = object(update['message']);
-    const query = object(update['callback_query']);
-    const edited = object(update['edited_message']);
-    if (edited !== null) {
-      updates.push({ id, ...asEdit(edited, parseMessage(edited, bot)) });
-    } else if (query === null) {
-      updates.push({ id, message: message === null ? null : parseMessage(message, bot) });
-    } else {
-      updates.push({ id, message: null, ...parsePress(query, bot) });
-    }
-  }
-  return updates;
-}
-
-export function inboundOf(channel: ChannelKey, { target, ...message }: IncomingMessage): Inbound {
-  return { channel, ...message, address: { channel, target } };
+  return listOf(result).flatMap((one) => {
+    const update = fieldsOf(one);
+    const id = update['update_id'];
+    if (typeof id !== 'number') return [];
+    const edited = recordOf(update['edited_message']);
+    if (edited !== null) return [{ id, message: parseEdit(edited, bot) }];
+    const query = recordOf(update['callback_query']);
+    if (query !== null) return [{ id, message: null, ...parsePress(query, bot) }];
+    return [{ id, message: parseMessage(fieldsOf(update['message']), bot) }];
+  });
 }
 
 /** @returns the account of the token; null: this is no answer of getMe */
 export function parseBot(result: unknown): Bot | null {
-  const me = object(result);
-  const { id, username } = (me ?? {}) as { id?: unknown; username?: unknown };
+  const { id, username } = fieldsOf(result);
   return typeof id === 'number' && typeof username === 'string' ? { id, username } : null;
 }
 
-function parseMessage(wire: Wire, bot: Bot): IncomingMessage | null {
+function parseMessage(wire: Fields, bot: Bot): IncomingMessage | null {
   const place = placeOf(wire);
   if (place === null) return null;
   const { chat, thread, number, isGroup } = place;
@@ -134,38 +100,30 @@ function parseMessage(wire: Wire, bot: Bot): IncomingMessage | null {
 /**
  * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`). An edit soon
  * after its message is a message of its own, whose address names the question that it changes.
- * @param parsed the text of the edited message; null: svc does not answer it
+ * @returns null: svc does not answer it, or it comes too late
  */
-function asEdit(wire: Wire, parsed: IncomingMessage | null): Pick<Update, 'message' | 'edits'> {
-  const saidAt = wire['date'];
-  const editedAt = wire['edit_date'];
-  if (parsed === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return noEdit;
-  if ((editedAt - saidAt) * 1_000 > editMsMax) return noEdit;
-  const target = parseTarget(parsed);
-  const number = wire['message_id'];
-  if (target === null || typeof number !== 'number') return noEdit;
-  const { dedupeKey: edits } = parsed;
-  const message = {
-    ...parsed,
-    target: targetOf({ ...target, edits: number }),
-    dedupeKey: `edit:${edits}`,
-    apart: 'edit' as const,
-    edits,
-  };
-  return { message, edits };
+function parseEdit(wire: Fields, bot: Bot): IncomingMessage | null {
+  const { date: saidAt, edit_date: editedAt } = wire;
+  if (typeof saidAt !== 'number' || typeof editedAt !== 'number') return null;
+  const message = parseMessage(wire, bot);
+  if (message === null || (editedAt - saidAt) * 1_000 > editMsMax) return null;
+  const target = parseTarget(message);
+  const edited = numberOf(wire['message_id']);
+  if (target === null || edited === null) return null;
+  const { dedupeKey: edits } = message;
+  const place = { target: targetOf({ ...target, edits: edited }), dedupeKey: `edit:${edits}` };
+  return { ...message, ...place, apart: 'edit', edits };
 }
 
-const noEdit = { message: null } as const;
-
 /** Telegram counts whole seconds. */
-function saidAtOf({ date }: Wire): Pick<IncomingMessage, 'saidAt'> {
+function saidAtOf({ date }: Fields): Pick<IncomingMessage, 'saidAt'> {
   return typeof date === 'number' ? { saidAt: { at: date * 1_000, stepMs: 1_000 } } : {};
 }
 
 /** Parts of an album are separate messages that come close together. */
 export const albumMs = 1_000;
 
-function albumOf(wire: Wire): Pick<IncomingMessage, 'gather'> {
+function albumOf(wire: Fields): Pick<IncomingMessage, 'gather'> {
   const key = string(wire['media_group_id']);
   return key === null ? {} : { gather: { kind: 'album', key, ms: albumMs } };
 }
@@ -174,15 +132,15 @@ function albumOf(wire: Wire): Pick<IncomingMessage, 'gather'> {
  * A press on a button of svc (https://core.telegram.org/bots/api#callbackquery). For a message that
  * Telegram no longer shows, the topic is unknown, so such a press is ignored.
  */
-function parsePress(query: Wire, bot: Bot): { message: IncomingMessage; press: Press } | null {
+function parsePress(query: Fields, bot: Bot): { message: IncomingMessage; press: Press } | null {
   const { id, data } = query;
   const sender = personOf(query['from']);
-  const under = object(query['message']);
+  const under = recordOf(query['message']);
   const place = under === null ? null : placeOf(under);
   if (typeof id !== 'string' || under === null || place === null || sender === null) return null;
   const rows = rowsIn(under['reply_markup']);
   if (!isPressable(data, rows)) return null;
-  if (object(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;
+  if (recordOf(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;
   const { chat, thread, number, isGroup } = place;
   const setting = isGroup ? 'addressed' : 'direct';
   return {
@@ -206,7 +164,7 @@ function parsePress(query: Wire, bot: Bot): { message: IncomingMessage; press: P
 }
 
 function settingIn(
-  wire: Wire,
+  wire: Fields,
   spans: readonly Span[],
   entities: unknown,
   bot: Bot,
@@ -216,16 +174,16 @@ function settingIn(
 }
 
 /** In a topic every message "replies" to the one that made the topic. */
-function repliesTo(wire: Wire, bot: Bot): boolean {
-  const other = object(wire['reply_to_message']);
+function repliesTo(wire: Fields, bot: Bot): boolean {
+  const other = recordOf(wire['reply_to_message']);
   if (other === null || other['forum_topic_created'] !== undefined) return false;
-  return object(other['from'])?.['id'] === bot.id;
+  return recordOf(other['from'])?.['id'] === bot.id;
 }
 
-/** Rows of buttons: https://core.telegram.org/bots/api#inlinekeyboardmarkup. Pure. */
-export type Rows = readonly (readonly Choice[])[];
-
-/** The `reply_markup` field of a message; no field without buttons. */
+/**
+ * The `reply_markup` field of a message (https://core.telegram.org/bots/api#inlinekeyboardmarkup);
+ * no field without buttons.
+ */
 export function markupOf(rows: Rows) {
   if (rows.length === 0) return {};
   const inline_keyboard = rows.map((row) =>
@@ -236,13 +194,11 @@ export function markupOf(rows: Rows) {
 
 /** The rows of a message's `reply_markup`, without buttons that are not svc's. */
 function rowsIn(markup: unknown): Rows {
-  const { inline_keyboard: rows } = (markup ?? {}) as { inline_keyboard?: unknown };
-  if (!Array.isArray(rows)) return [];
-  return rows.map((row: unknown) => (Array.isArray(row) ? row.flatMap(choiceOf) : []));
+  return listOf(fieldsOf(markup)['inline_keyboard']).map((row) => listOf(row).flatMap(choiceOf));
 }
 
 function choiceOf(button: unknown): readonly Choice[] {
-  const { text, callback_data: says } = (button ?? {}) as Record<string, unknown>;
+  const { text, callback_data: says } = fieldsOf(button);
   return typeof text === 'string' && typeof says === 'string' ? [{ label: text, says }] : [];
 }
 
@@ -254,21 +210,17 @@ type Span = { readonly start: number; readonly end: number };
 
 /** The spans that name the bot; `for_another`: the text begins with a command for another bot. */
 function marksOf(body: string, entities: unknown, bot: Bot): readonly Span[] | 'for_another' {
-  if (!Array.isArray(entities)) return [];
   const spans: Span[] = [];
   const ours = `@${bot.username.toLowerCase()}`;
-  for (const one of entities) {
-    const entity = object(one);
-    const { offset, length } = (entity ?? {}) as { offset?: unknown; length?: unknown };
-    if (entity === null || typeof offset !== 'number' || typeof length !== 'number') continue;
+  for (const { type, offset, length, user } of listOf(entities).map(fieldsOf)) {
+    if (typeof offset !== 'number' || typeof length !== 'number') continue;
     const end = offset + length;
     const mention = body.slice(offset, end).toLowerCase();
-    if (entity['type'] === 'mention' && mention === ours) spans.push({ start: offset, end });
-    if (entity['type'] === 'text_mention' && object(entity['user'])?.['id'] === bot.id) {
-      spans.push({ start: offset, end });
-    }
+    const isMention = type === 'mention' && mention === ours;
+    const isTextMention = type === 'text_mention' && fieldsOf(user)['id'] === bot.id;
+    if (isMention || isTextMention) spans.push({ start: offset, end });
     const at = mention.indexOf('@');
-    if (entity['type'] === 'bot_command' && at >= 0) {
+    if (type === 'bot_command' && at >= 0) {
       if (mention.slice(at) === ours) spans.push({ start: offset + at, end });
       else if (offset === 0) return 'for_another';
     }
@@ -278,10 +230,9 @@ function marksOf(body: string, entities: unknown, bot: Bot): readonly Span[] | '
 
 /** Whether the text begins with a command. `marksOf` tells for which bot. */
 function beginsWithCommand(entities: unknown): boolean {
-  if (!Array.isArray(entities)) return false;
-  return entities.some((one) => {
-    const entity = object(one);
-    return entity?.['type'] === 'bot_command' && entity['offset'] === 0;
+  return listOf(entities).some((one) => {
+    const { type, offset } = fieldsOf(one);
+    return type === 'bot_command' && offset === 0;
   });
 }
 
@@ -311,7 +262,7 @@ function skipSpace(body: string, from: number): number {
 // a topic of one. Format: https://core.telegram.org/bots/api#message. Pure.
 
 /** A message's place on the platform. `number`: its own id in the chat. */
-export type Place = {
+type Place = {
   readonly chat: number;
   readonly thread: number | null;
   readonly number: number;
@@ -319,8 +270,8 @@ export type Place = {
 };
 
 /** @returns null: the chat is none that svc talks in */
-export function placeOf(wire: Wire): Place | null {
-  const chat = object(wire['chat']);
+function placeOf(wire: Fields): Place | null {
+  const chat = recordOf(wire['chat']);
   const number = wire['message_id'];
   const id = chat?.['id'];
   if (typeof id !== 'number' || typeof number !== 'number') return null;
@@ -330,14 +281,12 @@ export function placeOf(wire: Wire): Place | null {
   return { chat: id, thread: typeof topic === 'number' ? topic : null, number, isGroup };
 }
 
-export function conversationOf({ chat, thread }: Place): ConversationId {
+function conversationOf({ chat, thread }: Place): ConversationId {
   return (thread === null ? `${chat}` : `${chat}:${thread}`) as ConversationId;
 }
 
 /** The direct chat with a person has the person's own id. @returns null: this is no person's id */
-export function directChatOf(
-  user: string,
-): { conversation: ConversationId; target: string } | null {
+export function directChatOf(user: string): DirectChat | null {
   const chat = /^[1-9]\d{0,15}$/.test(user) ? Number(user) : Number.NaN;
   if (!Number.isSafeInteger(chat)) return null;
   const conversation = String(chat) as ConversationId;
@@ -365,20 +314,12 @@ export function targetOf({ chat, thread, replyTo, acknowledged, edits }: Target)
 
 /** @returns null if this file did not write the address */
 export function parseTarget({ target }: Pick<Address, 'target'>): Target | null {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(target);
-  } catch {
-    return null;
-  }
-  if (!Array.isArray(parts)) return null;
-  const [chat, thread, replyTo, mark, edits] = parts as unknown[];
+  const [chat, thread, replyTo, mark, edits] = listOf(parseJson(target));
   if (typeof chat !== 'number') return null;
-  const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
   return {
     chat,
-    thread: number(thread),
-    replyTo: number(replyTo),
+    thread: numberOf(thread),
+    replyTo: numberOf(replyTo),
     ...(mark === 1 && { acknowledged: true as const }),
     ...(typeof edits === 'number' && { edits }),
   };
@@ -388,12 +329,12 @@ export function parseTarget({ target }: Pick<Address, 'target'>): Target | null 
  * The context of a message: the message that it replies to or quotes, and the origin of a forward.
  * Format: https://core.telegram.org/bots/api#message. Names only, never ids. Pure.
  */
-type Self = { readonly id: number };
+type Self = Pick<Bot, 'id'>;
 
 /** @returns undefined: there is no context */
-export function contextOf(wire: Wire, isGroup: boolean, bot: Self): MessageContext | undefined {
+export function contextOf(wire: Fields, isGroup: boolean, bot: Self): MessageContext | undefined {
   const quoted = quotedIn(wire, bot);
-  const origin = object(wire['forward_origin']);
+  const origin = recordOf(wire['forward_origin']);
   if (!isGroup && quoted === null && origin === null) return undefined;
   return {
     ...(isGroup && { inGroup: true }),
@@ -403,32 +344,32 @@ export function contextOf(wire: Wire, isGroup: boolean, bot: Self): MessageConte
 }
 
 /** In a topic every message "replies" to the one that made the topic: that is no quotation. */
-function quotedIn(wire: Wire, bot: Self): Quoted | null {
-  const part = string(object(wire['quote'])?.['text']);
-  const other = object(wire['reply_to_message']);
+function quotedIn(wire: Fields, bot: Self): Quoted | null {
+  const part = string(recordOf(wire['quote'])?.['text']);
+  const other = recordOf(wire['reply_to_message']);
   if (other !== null && other['forum_topic_created'] === undefined) {
     const content = quotedContentOf(other, part);
     return content === null ? null : { ...content, ...attributionOf(other, wire, bot) };
   }
-  const external = object(wire['external_reply']);
-  const origin = object(external?.['origin']);
+  const external = recordOf(wire['external_reply']);
+  const origin = recordOf(external?.['origin']);
   if (external === null || origin === null) return null;
   const content = quotedContentOf(external, part);
   if (content === null) return null;
-  const by = authorOf(object(origin['sender_user']), wire, bot);
-  const isOpen = isPublicChannel(object(external['chat'])) && isOfPublicChannel(origin);
+  const by = authorOf(recordOf(origin['sender_user']), wire, bot);
+  const isOpen = isPublicChannel(recordOf(external['chat'])) && isOfPublicChannel(origin);
   const elsewhere = isOpen ? 'open' : 'closed';
   return { ...content, by, name: nameOfOrigin(origin), at: 0, elsewhere };
 }
 
-function attributionOf(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
-  const from = object(other['from']);
-  const chat = object(other['sender_chat']);
+function attributionOf(other: Fields, wire: Fields, bot: Self): Omit<Quoted, 'text' | 'media'> {
+  const from = recordOf(other['from']);
+  const chat = recordOf(other['sender_chat']);
   const by = chat === null ? authorOf(from, wire, bot) : 'other';
   const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
   // A message of another bot may contain a private brain's answer; an anonymous admin is no bot.
   const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
-  const origin = object(other['forward_origin']);
+  const origin = recordOf(other['forward_origin']);
   const isUnknown = isOfBot || other['via_bot'] !== undefined || origin !== null;
   const at = isUnknown ? 0 : timeOf(other['date']);
   if (origin === null) return { by, name, at };
@@ -438,23 +379,23 @@ function attributionOf(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' 
 }
 
 /** Nobody can change a forwarded text. */
-function isOfPublicChannel(origin: Wire): boolean {
-  return origin['type'] === 'channel' && isPublicChannel(object(origin['chat']));
+function isOfPublicChannel(origin: Fields): boolean {
+  return origin['type'] === 'channel' && isPublicChannel(recordOf(origin['chat']));
 }
 
 /** Only a channel that anybody can find and read has a username. */
-function isPublicChannel(chat: Wire | null): boolean {
+function isPublicChannel(chat: Fields | null): boolean {
   return chat?.['type'] === 'channel' && string(chat['username']) !== null;
 }
 
-function authorOf(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
+function authorOf(user: Fields | null, wire: Fields, bot: Self): Quoted['by'] {
   if (user === null || typeof user['id'] !== 'number') return 'other';
   if (user['id'] === bot.id) return 'us';
-  return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
+  return user['id'] === recordOf(wire['from'])?.['id'] ? 'sender' : 'other';
 }
 
 /** @param part the part that the person marked in it; null: none */
-function quotedContentOf(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
+function quotedContentOf(wire: Fields, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
   const text = part ?? string(wire['text']) ?? string(wire['caption']) ?? '';
   const media = mediaOf(wire);
   if (text === '' && media === null) return null;
@@ -467,14 +408,14 @@ function timeOf(date: unknown): number {
   return typeof date === 'number' ? date * 1_000 : 0;
 }
 
-function nameOfOrigin(origin: Wire): string | null {
-  const user = object(origin['sender_user']);
-  const chat = object(origin['sender_chat']) ?? object(origin['chat']);
+function nameOfOrigin(origin: Fields): string | null {
+  const user = recordOf(origin['sender_user']);
+  const chat = recordOf(origin['sender_chat']) ?? recordOf(origin['chat']);
   if (user !== null) return nameOf(user);
   return chat === null ? string(origin['sender_user_name']) : nameOfChat(chat);
 }
 
-function nameOfChat(chat: Wire): string | null {
+function nameOfChat(chat: Fields): string | null {
   return string(chat['title']) ?? string(chat['username']);
 }
 
@@ -487,27 +428,27 @@ export type Bot = { readonly id: number; readonly username: string };
  * group.
  * @returns null: no person
  */
-function senderOf(wire: Wire, chat: number): Sender | null {
+function senderOf(wire: Fields, chat: number): Sender | null {
   if (wire['is_automatic_forward'] === true) return null;
-  const as = object(wire['sender_chat']);
+  const as = recordOf(wire['sender_chat']);
   if (as === null) return personOf(wire['from']);
   if (as['id'] !== chat) return null;
   return { id: String(chat), name: string(as['title']) ?? string(wire['author_signature']) };
 }
 
 /** All anonymous administrators are one sender: the group. */
-function isAnonymous(wire: Wire): boolean {
-  return object(wire['sender_chat']) !== null;
+function isAnonymous(wire: Fields): boolean {
+  return recordOf(wire['sender_chat']) !== null;
 }
 
 /** @returns null: a bot, or no user */
 function personOf(user: unknown): Sender | null {
-  const from = object(user);
+  const from = recordOf(user);
   if (typeof from?.['id'] !== 'number' || from['is_bot'] === true) return null;
   return { id: String(from['id']), name: nameOf(from) };
 }
 
-function nameOf(from: Wire): string | null {
+function nameOf(from: Fields): string | null {
   const name = [string(from['first_name']), string(from['last_name'])]
     .filter((part) => part !== null)
     .join(' ');
@@ -556,11 +497,11 @@ const photoBytesMax = 8 * 1024 * 1024;
  * The type of the attachment, or its kind, and its file name. Never a URL, since that holds the
  * token.
  */
-function mediaOf(wire: Wire): Media | null {
+function mediaOf(wire: Fields): Media | null {
   for (const kind of mediaKinds) {
     const media = wire[kind];
     if (media === undefined || media === null) continue;
-    const file = Array.isArray(media) ? largestOf(media) : object(media);
+    const file = Array.isArray(media) ? largestOf(media) : recordOf(media);
     const name = string(file?.['file_name']);
     const own = name === null ? { type: null, reference: kind } : { type: kind, reference: name };
     const id = string(file?.['file_id']);
@@ -577,22 +518,20 @@ function mediaOf(wire: Wire): Media | null {
   return null;
 }
 
-function largestOf(sizes: readonly unknown[]): Wire | null {
-  const fitting = sizes.map(object).filter((size) => {
+function largestOf(sizes: readonly unknown[]): Fields | null {
+  const fitting = sizes.map(recordOf).filter((size) => {
     const bytes = size?.['file_size'];
     return size !== null && (typeof bytes !== 'number' || bytes <= photoBytesMax);
   });
-  return fitting.at(-1) ?? object(sizes[0]);
+  return fitting.at(-1) ?? recordOf(sizes[0]);
 }
 
 // Fields of Telegram's JSON, which is `unknown` at first.
 
-export type Wire = Readonly<Record<string, unknown>>;
-
-export function object(value: unknown): Wire | null {
-  return isObject(value) ? value : null;
+export function string(value: unknown): string | null {
+  return textOf(value) || null;
 }
 
-export function string(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+export function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
 }
