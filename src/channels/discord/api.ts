@@ -106,7 +106,7 @@ type WireError = { readonly code: number; readonly message: string; readonly nam
 
 const noError: WireError = { code: 0, message: '', names: [] };
 
-/** @param errorBody an object of `errorOf`; without a JSON body the library passes another object */
+/** @param errorBody of `errorOf`; without a JSON body the library passes another object */
 export function refusal(status: number, errorBody: object | null = null): Refused {
   const isRead = errorBody !== null && 'names' in errorBody;
   const { code, names, message: description } = isRead ? (errorBody as WireError) : noError;
