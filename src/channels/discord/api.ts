@@ -87,7 +87,7 @@ export class BotRateLimiter {
   }
 }
 
-/** `code`: Discord's number of the fault, if it gave one. `names`: its names of faults in fields. */
+/** `code`: Discord's number of the fault; null: it gave none. `names`: faults in fields. */
 export type Refused = Refusal & {
   readonly code: number | null;
   readonly names: readonly string[];
@@ -106,7 +106,7 @@ type WireError = { readonly code: number; readonly message: string; readonly nam
 
 const noError: WireError = { code: 0, message: '', names: [] };
 
-/** @param errorBody an object of `errorOf`; without a JSON body the library passes another object */
+/** @param errorBody an object of `errorOf`; the library passes another one without a JSON body */
 export function refusal(status: number, errorBody: object | null = null): Refused {
   const isRead = errorBody !== null && 'names' in errorBody;
   const { code, names, message: description } = isRead ? (errorBody as WireError) : noError;
