@@ -4,7 +4,7 @@ import { closedPort } from '../../test/fake/closed-port.ts';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
-import { createLookupBeside } from '../../src/app/secret-lookup.ts';
+import { createLookupBeside } from '../../test/fake/secret-lookup.ts';
 import { localBaseUrl, lookForModels } from './world.ts';
 
 const hosts: readonly (readonly [written: string | undefined, url: string])[] = [

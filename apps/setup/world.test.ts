@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fakeKeychain } from '../../test/fake/keychain.ts';
 import { freePort, scratch } from '../../test/support/program.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { createLookupBeside } from '../../src/app/secret-lookup.ts';
+import { createLookupBeside } from '../../test/fake/secret-lookup.ts';
 import { createSetupWorld } from './world.ts';
 
 test('where a port is taken, one is chosen that the system lends to no connection', async () => {

@@ -32,11 +32,3 @@ export function createSecretLookup(surroundings: SecretSurroundings): ServiceSec
   };
   return new Lookup({ env, cwd, keychain, now: Date.now });
 }
-
-/** Looks in all places but the keychain, for callers that read the keychain themselves. */
-export function createLookupBeside({
-  env,
-  cwd,
-}: Pick<SecretSurroundings, 'env' | 'cwd'>): ServiceSecrets {
-  return new Lookup({ env, cwd, keychain: null, now: Date.now });
-}

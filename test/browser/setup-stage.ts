@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { createLog } from '../../src/lib/log.ts';
-import { createLookupBeside } from '../../src/app/secret-lookup.ts';
+import { createLookupBeside } from '../fake/secret-lookup.ts';
 import type { KeychainState } from '../../src/domain/keychain-state.ts';
 import { openWizardServer, type WizardServer } from '../../apps/setup/browser/wizard-server.ts';
 import { openSetup } from '../../apps/setup/session.ts';

@@ -19,7 +19,7 @@ import { createEvents } from '../../src/telemetry/events.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { Runtime } from '../../src/app/runtime.ts';
-import { createLookupBeside } from '../../src/app/secret-lookup.ts';
+import { createLookupBeside } from '../fake/secret-lookup.ts';
 import { createRunningConfig, createServiceDeps } from '../../src/app/service.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { Instances, type Member } from '../fake/postgres/config-members.ts';

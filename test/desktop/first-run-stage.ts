@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { runFirstRun, type FirstRunEnd } from '../../apps/desktop/first-run/first-run.ts';
 import type { KeychainState } from '../../src/domain/keychain-state.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { createLookupBeside } from '../../src/app/secret-lookup.ts';
+import { createLookupBeside } from '../fake/secret-lookup.ts';
 import type { WizardState } from '../../apps/setup/browser/wizard.ts';
 import { webRoot } from '../fake/admin-world.ts';
 import { startFakeShell, type FakeShell } from '../fake/shell.ts';

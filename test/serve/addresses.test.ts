@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import type { Listening } from '../../src/app/run-contract.ts';
 import { runService } from '../../src/app/run.ts';
-import { createLookupBeside } from '../../src/app/secret-lookup.ts';
+import { createLookupBeside } from '../fake/secret-lookup.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { EnvName } from '../../src/config/secret-value.ts';

@@ -12,7 +12,7 @@ import { validateText } from '../../src/config/validate.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Ending, Setup } from '../../src/app/run-contract.ts';
 import { runService } from '../../src/app/run.ts';
-import { createLookupBeside } from '../../src/app/secret-lookup.ts';
+import { createLookupBeside } from '../fake/secret-lookup.ts';
 import { freePort, webhookConfig } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
 

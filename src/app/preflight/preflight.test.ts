@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { EnvName } from '../../config/secret-value.ts';
 import { inspectConfig } from '../../config/inspect.ts';
-import { createLookupBeside } from '../secret-lookup.ts';
+import { createLookupBeside } from '../../../test/fake/secret-lookup.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startFakeOllama, type FakeContext } from '../../../test/fake/ollama.ts';
 import type { PreflightLine } from './lines.ts';

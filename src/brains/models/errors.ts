@@ -5,7 +5,7 @@
 import { failure, type Failure } from '../../domain/failure.ts';
 import { errorWords, limitTooLarge } from '../../domain/model-habits.ts';
 import { retryAfterMs as msOfHeader } from '../../lib/backoff.ts';
-import { listOf, parseJson, recordOf } from './json.ts';
+import { listOf, parseJson, recordOf } from '../../lib/json.ts';
 
 /** Removes the byte order mark that some providers write before their JSON. */
 export function withoutMark(body: string): string {

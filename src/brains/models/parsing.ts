@@ -15,7 +15,7 @@ import type { CallExtra, ToolCall, Usage } from '../../domain/outcome.ts';
 import type { Picture } from '../../domain/attachment.ts';
 import { hasLaterBlock, withoutThinking } from '../../domain/think-block.ts';
 import { wellFormed } from '../../lib/plain-text.ts';
-import { listOf, parseJson, recordOf, textOf } from './json.ts';
+import { listOf, parseJson, recordOf, textOf } from '../../lib/json.ts';
 import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
 import { callInText, offeredName, withoutCallMarkup } from './streaming.ts';
 

@@ -2,7 +2,7 @@
  * Finds the tools that svc leaves out after a provider refused a request because of a tool. One odd
  * schema of an MCP server makes a provider refuse the whole request.
  */
-import { recordOf } from './json.ts';
+import { recordOf } from '../../lib/json.ts';
 import type { ToolNotice } from './model.ts';
 
 export type RefusedTools = {

@@ -6,7 +6,7 @@ import { opensInPrompt, callMarks, type CallMark } from '../../domain/model-habi
 import { mayHoldThinking, withoutGrowingMark, withoutThinking } from '../../domain/think-block.ts';
 import type { HttpResult } from '../../lib/http-client/exchange.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
-import { parseJson, recordOf, textOf } from './json.ts';
+import { parseJson, recordOf, textOf } from '../../lib/json.ts';
 import type { ToolNotice } from './model.ts';
 
 /** Parses the body of one answer. Each `push` adds the next part of its text. */

@@ -2,6 +2,7 @@
  * The client of a running service's admin API, and over it the ledger, takeovers and approvals. If
  * the service gives no answer, it throws a sentence for the person.
  */
+import { parseJson } from '../../lib/json.ts';
 import {
   Misshapen,
   object,
@@ -154,7 +155,7 @@ export class AdminClient implements AsyncDisposable {
     };
     const result = await this.#http.send(request, stopOf(stop));
     if (result.kind === 'fault') throw new Unanswered(this.#describeFault(result.fault, method));
-    return { status: result.status, body: parse(result.body) };
+    return { status: result.status, body: parseJson(result.body) };
   }
 
   #describeFault(fault: HttpFault, method: AdminRequest['method']): string {
@@ -188,14 +189,6 @@ export class AdminClient implements AsyncDisposable {
     if (detail !== null) throw new Unanswered(`The running svc refused: ${detail}`);
     const what = `What answers at ${this.#origin.host} is no svc of this version`;
     throw new Unanswered(`${what}: it answered ${status}.`);
-  }
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    return null;
   }
 }
 

@@ -1,4 +1,5 @@
 /** `svc tail`: follows the live events of the running svc. */
+import { parseJson } from '../../lib/json.ts';
 import { formatModelName, describeProvider } from '../../domain/model-words.ts';
 import { channelName } from '../../channels/registry.ts';
 import { liveEventKinds, liveEventSchema, liveEventOf } from '../../admin/schemas/live-event.ts';
@@ -137,7 +138,7 @@ class EventFollower {
   #take({ data }: StreamEvent): void {
     let liveEvent: LiveEvent | Dropped;
     try {
-      liveEvent = read(liveEventSchema, jsonOf(data));
+      liveEvent = read(liveEventSchema, parseJson(data));
     } catch (error) {
       if (error instanceof Misshapen) return;
       throw error;
@@ -150,16 +151,8 @@ class EventFollower {
    * why.
    */
   async #throwReason({ status, body }: StreamEnd): Promise<void> {
-    if (status !== null && status !== 200) this.#client.refused({ status, body: jsonOf(body) });
+    if (status !== null && status !== 200) this.#client.refused({ status, body: parseJson(body) });
     await this.#client.read('reader', 'status', statusSchema);
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
   }
 }
 

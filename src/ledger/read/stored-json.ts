@@ -2,6 +2,7 @@
  * Reads stored JSON. It omits or marks parts that cannot be read, which an older release or a
  * person wrote. It never throws: one bad row must not break a list.
  */
+import { fieldsOf as fieldsOfValue, parseJson, type Fields } from '../../lib/json.ts';
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import type { MessageId, ModelName } from '../../domain/ids.ts';
 import {
@@ -86,7 +87,7 @@ function withDefaults(trace: Trace): Trace {
 
 /** @param kept a list of `[model, text]` */
 export function unsentOf(kept: Kept): readonly UnsentAnswer[] {
-  const list = kept === null ? [] : parsed(kept);
+  const list = kept === null ? [] : parseJson(kept);
   if (!Array.isArray(list)) return [];
   return list.flatMap((one: unknown) => {
     const [model, text] = Array.isArray(one) ? (one as unknown[]) : [];
@@ -104,7 +105,7 @@ export function triesOf(
   kept: Kept,
   delivered: { readonly at: number; readonly ms: number } | null = null,
 ): readonly DeliveryTry[] {
-  const list = kept === null ? [] : parsed(kept);
+  const list = kept === null ? [] : parseJson(kept);
   const tries = Array.isArray(list) ? list.flatMap(tryOf) : [];
   if (delivered !== null) {
     const { at, ms } = delivered;
@@ -122,15 +123,6 @@ function tryOf(kept: unknown): DeliveryTry[] {
 }
 
 /** The fields of a JSON object; none if it is no object. */
-export function fieldsOf(kept: string): Readonly<Record<string, unknown>> {
-  const value = parsed(kept);
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-function parsed(kept: string): unknown {
-  try {
-    return JSON.parse(kept);
-  } catch {
-    return null;
-  }
+export function fieldsOf(kept: string): Fields {
+  return fieldsOfValue(parseJson(kept));
 }

@@ -15,7 +15,7 @@ import {
 } from '../../../domain/model-habits.ts';
 import { madeCallId, type ToolCall } from '../../../domain/outcome.ts';
 import { errorIn, failureOf } from '../errors.ts';
-import { listOf, parseJson, recordOf, textOf } from '../json.ts';
+import { listOf, parseJson, recordOf, textOf } from '../../../lib/json.ts';
 import {
   answerOf,
   base64Of,

@@ -4,7 +4,7 @@
  */
 import { endedBy, errorWords, ownLineFields } from '../../../domain/model-habits.ts';
 import { errorIn, failureOf } from '../errors.ts';
-import { listOf, parseJson, recordOf, textOf } from '../json.ts';
+import { listOf, parseJson, recordOf, textOf } from '../../../lib/json.ts';
 import {
   answerOf,
   base64Of,

@@ -2,6 +2,7 @@
  * The shared configuration in PostgreSQL: proposals, votes, and the configurations that are or were
  * in use. A change runs under an advisory lock, so that changes come one after the other.
  */
+import { fieldsOf, parseJson, type Fields } from '../../../lib/json.ts';
 import type { Client } from 'pg';
 import {
   ConfigsFailed,
@@ -501,16 +502,14 @@ function hostIn(process: string): string {
 // cannot be read still ends the proposal. The current configuration does not come from here, but
 // from `svc.config`.
 
-type Fields = Readonly<Record<string, unknown>>;
-
 const closedReasons: readonly ClosedWhy[] = ['moved', 'late', 'withdrawn'];
 
 export function readRefusal(json: string): VoteRefusal {
-  return refusalIn(fieldsIn(json));
+  return refusalIn(fieldsOf(parseJson(json)));
 }
 
 export function readEnd(json: string): ProposalEnd {
-  const { kind, n, refusals, why } = fieldsIn(json);
+  const { kind, n, refusals, why } = fieldsOf(parseJson(json));
   if (kind === 'used' && typeof n === 'number') return { kind, n };
   if (kind === 'refused' && Array.isArray(refusals)) {
     return { kind, refusals: refusals.map((one) => refusalOfRow(fieldsOf(one))) };
@@ -533,18 +532,6 @@ function refusalIn({ code, detail }: Fields): VoteRefusal {
     code: textOr(code, 'unreadable'),
     detail: textOr(detail, 'It says why in words of another release; see its log.'),
   };
-}
-
-function fieldsIn(json: string): Fields {
-  try {
-    return fieldsOf(JSON.parse(json));
-  } catch {
-    return {};
-  }
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
 function textOr(value: unknown, other: string): string {
