@@ -138,6 +138,22 @@ test('those of many chats at once come one after the other', async () => {
   );
 });
 
+test('eyes are put once on a message, also when work on it begins again', async () => {
+  await using it = await startShowing();
+  const team = it.telegram.supergroup('Team');
+  const work = new AbortController();
+  for (const message of [7, 7, 8]) {
+    it.channel.showWorking?.(it.addressOf([team.id, null, message, 1]), work.signal);
+  }
+  await it.until(() => it.telegram.callsOf('setMessageReaction').length === 2);
+  work.abort();
+  const numbers = it.telegram.callsOf('setMessageReaction').map(({ params }) => params);
+  assert.deepEqual(
+    numbers.map(({ message_id: number }) => number),
+    [7, 8],
+  );
+});
+
 test('eyes that the platform limits hold up no reply', async () => {
   await using it = await startShowing();
   const team = it.telegram.supergroup('Team');

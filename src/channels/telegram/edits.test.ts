@@ -61,8 +61,13 @@ test('until there is another one the answer stays, and an apology comes beside i
   const shown = { address, question: 'q2' as MessageId, replaces: null };
   const preview = it.channel.preview!({ ...shown, made: () => assert.fail() });
   preview.show('What three and three come to is not hard to say: six');
-  await preview.end();
-  assert.deepEqual(it.texts(), ['four']);
+  // A preview would be sent before the one of the next chat.
+  const next = it.preview([it.telegram.privateChat(it.telegram.person('Bo')).id, null, null]);
+  next.preview.show('What comes in another chat shows that previews are sent at all');
+  await it.telegram.waitForSent(2);
+  await Promise.all([preview.end(), next.preview.end()]);
+  assert.deepEqual(it.texts(), ['four', it.texts()[1]]);
+  assert.match(it.texts()[1] ?? '', /^What comes in another chat/);
   const sorry = { id: 'r2', inReplyTo: dedupeKey, address, text: 'Sorry.', isApology: true };
   assert.deepEqual(await it.deliverTo(sorry as never), { kind: 'delivered' });
   assert.deepEqual(it.texts(), ['four', 'Sorry.']);
