@@ -123,8 +123,8 @@ function repair<T, R extends Refusal>(
   outgoing: Outgoing<T>,
   refusal: R,
 ): boolean {
-  if (platform.repair(outgoing, refusal)) return true;
-  if (outgoing.file !== null && platform.refusesFile(refusal)) {
+  if (platform.repair?.(outgoing, refusal) === true) return true;
+  if (outgoing.file !== null && platform.refusesFile?.(refusal) === true) {
     outgoing.file = null;
     outgoing.text = codeAsMarkdown(outgoing.text, kind.textUnitsMax);
     return true;
@@ -221,7 +221,7 @@ function outcomeOfRefusal<T, R extends Refusal>(
     const asked = failure('rate_limited', { ...facts, retryAfterMs });
     return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked };
   }
-  const meaning = platform.meaningOf(refusal) ?? usualMeaning(status);
+  const meaning = platform.meaningOf?.(refusal) ?? usualMeaning(status);
   const { kind, isFinal, detail } = meaning;
   const more = { ...facts, ...(detail !== undefined && { detail }) };
   if (isFinal) return { kind: 'dead', failure: failure(kind, more) };
