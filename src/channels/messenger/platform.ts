@@ -181,8 +181,8 @@ export interface Platform<T, R extends Refusal = Refusal> {
    * - If `receive` refuses the batch, it waits for `retryAfterMs` and gives the batch again.
    * - It lets the platform forget a message once `safe` of its receipt has resolved.
    *
-   * It sets the health: `up` after each answer, with `health.seen`; `degraded` while it tries again;
-   * `failed` if the platform refuses the token. Then it stays until the signal aborts.
+   * It sets the health: `up` after each answer, with `health.seen`; `degraded` while it tries
+   * again; `failed` if the platform refuses the token. Then it stays until the signal aborts.
    */
   run(intake: Intake<T>, signal: AbortSignal): Promise<void>;
   /** A `ChatRoom` (rate-limits.ts) if each chat of the platform has a limit of its own. */
