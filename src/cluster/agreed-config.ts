@@ -1,7 +1,7 @@
 /**
  * How the instances on one database agree on a configuration. All of them use the one from there. A
- * new one comes into use at all instances or at none. svc writes no file here. The file of a
- * machine serves its start, and a signal proposes its text.
+ * new one comes into use at all instances or at none. svc writes no file here. It reads the file of
+ * a machine only at a start, and at a signal, which proposes the text of the file.
  */
 import { hostname } from 'node:os';
 import type {
@@ -244,7 +244,7 @@ export class AgreedConfigStore implements ConfigStore {
 
   /**
    * Waits until no proposal is open and the shared configuration is in use here.
-   * @returns null: it is so
+   * @returns null: both are true
    */
   async #untilSettled(): Promise<ConfigRefused | null> {
     const { steady } = this.#deps;
@@ -307,7 +307,7 @@ function faultOf(error: unknown): HistoryFault {
 
 /** How long an instance tries to use the shared configuration. */
 const behindMs = 5_000;
-/** Others get no warning in the first seconds after a change. */
+/** In this time after a change, no warning names the instances that are behind. */
 const warningDelayMs = 10_000;
 
 /** This instance's vote on a proposal, sent or not. */
@@ -501,7 +501,7 @@ const pauseMs = 200;
 
 /**
  * Decides when to look at the shared configuration: at once when another instance publishes, and at
- * intervals, in case a message was lost. One look that waits for its turn is enough for all.
+ * intervals, in case a message was lost. While one look waits for its turn, it begins no other.
  */
 class WatchTimer {
   readonly #deps: Pick<AgreedDeps, 'peers' | 'local'>;

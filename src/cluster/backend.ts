@@ -29,7 +29,7 @@ export type Instance = {
  * A proposal goes from open to used, refused or closed. At most one is open. Each instance that is
  * asked votes: it can use the text with its own secrets, or says why it cannot. An instance is
  * asked when it is alive and has reported its configuration (`begin`, `uses`). Any other instance
- * starts later, and takes the current configuration then.
+ * is still starting, and takes the current configuration then.
  *
  * The proposer decides. When all instances agreed, the configuration is the current one from that
  * moment on. When one refused, or did not answer within 10 s, the proposal is refused. If the
@@ -192,7 +192,7 @@ export interface SharedView extends AsyncDisposable {
   /** The number of the newest batch of each instance that published one lately. */
   newest(): Promise<ReadonlyMap<number, number>>;
   /**
-   * The batches since then, in order for each instance; where there are many, not all of them.
+   * The batches after those in `after`, in order for each instance. If there are many, not all.
    * @param after the instances to read, each with the number of the last batch that the caller
    *   knows
    */

@@ -15,7 +15,7 @@ import type { LiveEvents } from '../telemetry/live-events.ts';
 
 export interface Cluster extends Coordination, AsyncDisposable {
   /**
-   * This process starts with that text. It becomes the configuration of the cluster if there is
+   * This process starts with that text. The text becomes the configuration of the cluster if it has
    * none. Call this before `openConfigStore`.
    * @returns `moved`: another configuration is in use
    */
@@ -40,9 +40,10 @@ export interface Cluster extends Coordination, AsyncDisposable {
 export interface Coordination {
   /**
    * Runs `run` once this process has that lease. No other process runs it at the same time. A
-   * caller that asks for one lease twice keeps the two in order itself. `stop` aborts when the
-   * process must give up the lease, at the latest with `until`. The lease is free for other
-   * processes when `run` has ended.
+   * caller that asks twice for one lease must keep the two runs apart itself.
+   *
+   * `stop` aborts when the process must give up the lease, at the latest with `until`. The lease is
+   * free for other processes when `run` has ended.
    * @param until aborts when this process no longer wants the lease
    * @returns resolves or rejects as `run` ended; resolves when `until` aborted before it had the
    *   lease
@@ -59,8 +60,8 @@ export interface Coordination {
    * rejects.
    *
    * Another process may run the previous or the next release. One that does not know a kind counts
-   * as having heard it. So the body of a kind may only gain fields. Another shape or another
-   * meaning needs a new kind. A process broadcasts that kind only once all can know it.
+   * as having heard it. The body of a kind may only gain fields: another shape or meaning needs a
+   * new kind. A process broadcasts the new kind only once all can know it.
    */
   broadcast(kind: string, body: string): Promise<void>;
   /**

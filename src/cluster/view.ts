@@ -40,17 +40,6 @@ export function openView(
   };
 }
 
-/**
- * Carries live events between the instances while a client listens at any of them.
- *
- * An instance with listeners publishes a lease of some seconds, again and again. During another's
- * lease, this instance sends its live events in batches, four a second, and counts the ones beyond
- * the limit. An instance with listeners reads the others' batches at the same pace. It continues
- * for some seconds after the last listener has left, since listeners return.
- *
- * silent → listening (publishes the lease, reads batches) → silent. Events before an instance knows
- * of the lease are lost. That is reported as `dropped`.
- */
 type LiveEventTimes = {
   readonly batchMs: number;
   /** How long a lease holds. It is published three times in that time. */
@@ -71,6 +60,17 @@ type Deps = Clock &
   Pick<ViewSource, 'liveEvents' | 'liveEventOf'> &
   Pick<ViewDeps, 'peers' | 'view'>;
 
+/**
+ * Carries live events between the instances while a client listens at any of them.
+ *
+ * An instance with listeners publishes a lease of some seconds, again and again. During another's
+ * lease, this instance sends its live events in batches, four a second, and counts the ones beyond
+ * the limit. An instance with listeners reads the others' batches at the same pace. It continues
+ * for some seconds after the last listener has left, since listeners return.
+ *
+ * silent → listening (publishes the lease, reads batches) → silent. Events before an instance knows
+ * of the lease are lost. That is reported as `dropped`.
+ */
 export class LiveEventExchange implements Disposable {
   readonly #sender: LiveEventSender;
   readonly #receiver: LiveEventReceiver;
@@ -287,11 +287,6 @@ class LiveEventReceiver {
   }
 }
 
-/**
- * Publishes the report of this instance, and reads the others' reports when a person asks. It never
- * blocks anybody: if it cannot publish or read in time, it tries again later. Until then the last
- * known reports stay, with their age.
- */
 export type ReportTimes = {
   /** How often this instance publishes a changed report. */
   readonly publishMs: number;
@@ -300,7 +295,7 @@ export type ReportTimes = {
   readonly sweepMs: number;
   /** How long a caller waits for the server at most. */
   readonly waitMs: number;
-  /** How long a result of reading is used again. */
+  /** How long a result of reading serves further callers. */
   readonly freshMs: number;
 };
 
@@ -314,7 +309,7 @@ const reportTimes: ReportTimes = {
 
 type ReportDeps = Pick<ViewDeps, 'peers' | 'view' | 'report' | 'steady'> & {
   /**
-   * Called when the others do not receive this instance's reports; then once more only after a
+   * Called when the others do not receive this instance's reports. It is called again only after a
    * success.
    */
   readonly onUnheard: (error: unknown) => void;
@@ -342,6 +337,11 @@ const nothing: SharedSnapshot & { readonly at: SteadyTime | null } = {
   at: null,
 };
 
+/**
+ * Publishes the report of this instance, and reads the others' reports when a person asks. It never
+ * blocks anybody: if it cannot publish or read in time, it tries again later. Until then the last
+ * known reports stay, with their age.
+ */
 export class ReportExchange implements Disposable {
   readonly #deps: ReportDeps;
   readonly #times: ReportTimes;

@@ -25,7 +25,13 @@ import type * as Actions from '../../web/builder/graph/actions.ts';
 import type * as Drawing from '../../web/builder/graph/drawing.ts';
 import type * as Tree from '../../web/builder/outline/tree.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
+import type { Channel } from '../../src/channels/channel.ts';
+import type { MessengerConfig } from '../../src/channels/registry.ts';
+import type { Reply } from '../../src/domain/reply.ts';
+import { testChannel, type ChannelBench } from '../contract/channel.ts';
+import { closedPort } from '../fake/closed-port.ts';
 import type { ModelCall } from '../fake/model-server.ts';
+import { noteEvents } from '../fake/webhook.ts';
 import { FakeToybox } from '../fake/toybox.ts';
 import { until, type Clock } from './messenger-house.ts';
 import { scratch } from '../support/program.ts';
@@ -145,6 +151,36 @@ async function startToy(modelUrl: string, toybox: FakeToybox, path: string, cloc
 
 const textsOf = ({ body }: ModelCall): readonly string[] =>
   (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
+
+async function startBench(): Promise<ChannelBench> {
+  const { createMessenger, createServiceDeps } = await load<typeof Service>('src/app/service.ts');
+  const toybox = await FakeToybox.start();
+  const deps = createServiceDeps(noteEvents().events, '0');
+  const make = async (baseUrl: string, token = '77:secret'): Promise<Channel> => {
+    const entry = { ...channel, base_url: baseUrl };
+    const validation = await validate(documentOf('http://127.0.0.1:9', entry));
+    assert.ok(validation.kind === 'valid');
+    const [config] = validation.config.channels;
+    return createMessenger(config as MessengerConfig, new Map([[config!.tokenEnv, token]]), deps);
+  };
+  const made = await make(toybox.url);
+  const address = { channel: 'toy:77', target: '5' };
+  return {
+    channel: made,
+    hopeless: await make(toybox.url, 'no token'),
+    reply: { id: '01kz8c4h9e2q7x5t0m3vbn', address, text: 'hi' } as unknown as Reply,
+    shown: () => ({ text: toybox.texts.at(-1)!, presses: [] }),
+    hasButtons: false,
+    cutOff: await make(`http://127.0.0.1:${closedPort}`),
+    async [Symbol.asyncDispose]() {
+      await made[Symbol.asyncDispose]();
+      await deps.http.close();
+      await toybox[Symbol.asyncDispose]();
+    },
+  };
+}
+
+testChannel('toy', startBench);
 
 test('its people pass the gate by a code, have sessions, and are recognised', async () => {
   await using folder = await scratch();

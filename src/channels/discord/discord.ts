@@ -98,7 +98,6 @@ export const discordKind: PlatformKind<Target> = {
       return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
     },
   },
-  hasWebhooks: false,
 };
 
 const unsureMark = '/unsure';

@@ -1,8 +1,8 @@
 /**
  * Best-effort calls: eyes, "typing…", removing buttons, previews of a reply. They use only room
  * under the rate limits that no reply needs. They wait for it for some moments, and are dropped if
- * there is none. A 429 to one kind of call stops that kind alone, since a 429 to a reply shows how
- * many replies the platform takes.
+ * there is none. A 429 to one kind of call stops that kind alone. Only a 429 to a reply shows
+ * that the platform takes no more replies.
  */
 import type { SteadyTime } from '../../lib/clock.ts';
 import { type Deadline, type Deadlines, pauseUntil } from '../../lib/deadlines.ts';
@@ -23,7 +23,7 @@ const spareOf: Readonly<Record<Kind, Spare>> = {
 
 const waitMs = 2_500;
 const waitingMax = 1_000;
-/** A limit that svc knows of is waited for this long at most, and this often. */
+/** How long svc waits for a limit that it knows, and how often, at most. */
 const limitMsMax = 1_000;
 const triesMax = 5;
 
@@ -102,7 +102,7 @@ const typingFirstMs = 250;
 const typingMsMax = 5 * 60_000;
 
 /**
- * Shows "typing…" while svc works on an answer. An answer that comes within a moment has none
+ * Shows "typing…" while svc works on an answer. An answer that comes at once has no "typing…"
  * before it.
  */
 export class Typing {
@@ -147,5 +147,5 @@ export class Typing {
   }
 }
 
-/** `signals`: of the answers on which svc works in one place. */
+/** `signals`: one for each answer on which svc works in that place. */
 type Shown = { readonly signals: Set<AbortSignal>; readonly end: () => void };

@@ -14,7 +14,7 @@ export type ButtonLimits = {
 };
 
 const rowMax = 2;
-/** Both messengers allow more. */
+/** Each platform allows more. */
 const choicesMax = 10;
 
 /** @returns rows of two buttons each; no rows if the platform would refuse one of the buttons */

@@ -3,10 +3,11 @@
  * try sends one reply; each part of a cut text is one reply.
  *
  * A refusal that names its cause is repaired in the same try: svc sends again without the refused
- * part, as a new message, or as text. All other failures go to the delivery schedule. A send
- * without a seen end may have arrived. If the platform does not recognise repeats, svc tries it
- * once more, marked, at a time when a relay may have come back, and then stops. The answer of a
- * gateway itself does not tell the end either.
+ * part, as a new message, or as text. All other failures go to the delivery schedule.
+ *
+ * A send whose end nobody saw may have arrived. On a platform that does not recognise repeats, svc
+ * sends once more, marked as a possible duplicate, when a relay may have come back. Then it stops.
+ * A gateway's own answer does not show the end either.
  */
 import { failure, type Failure, type FailureKind } from '../../domain/failure.ts';
 import { isFirstPart, type Attempt, type DeliveryOutcome, type Reply } from '../../domain/reply.ts';
@@ -23,7 +24,7 @@ import type {
   Refusal,
 } from './platform.ts';
 
-/** How long a repaired message waits for its place: only this try knows the repairs. */
+/** How long a repaired message waits for its place. Only this try knows the repairs. */
 const repairedMsMax = 15_000;
 /** The first send, and one more for each thing that svc can repair. */
 const triesMax = 8;
@@ -50,7 +51,7 @@ export async function deliver<T, R extends Refusal>(
 ): Promise<DeliveryOutcome> {
   const { kind, platform, sent } = deps;
   const outgoing = outgoingOf(kind, reply, target);
-  // A message that may exist is found by its key.
+  // The key of a preview that may exist: the platform answers with that message.
   let isSearched = outgoing.key !== reply.id;
   for (let tries = 1; ; tries++) {
     const waitMsMax = tries === 1 ? undefined : repairedMsMax;
@@ -123,8 +124,8 @@ function repair<T, R extends Refusal>(
   outgoing: Outgoing<T>,
   refusal: R,
 ): boolean {
-  if (platform.repair(outgoing, refusal)) return true;
-  if (outgoing.file !== null && platform.refusesFile(refusal)) {
+  if (platform.repair?.(outgoing, refusal) === true) return true;
+  if (outgoing.file !== null && platform.refusesFile?.(refusal) === true) {
     outgoing.file = null;
     outgoing.text = codeAsMarkdown(outgoing.text, kind.textUnitsMax);
     return true;
@@ -196,8 +197,8 @@ export function plainOutcome<T, R extends Refusal>(
 }
 
 /**
- * Whether the message may exist, or the edit may still happen. A 504 means that a gateway passed it
- * on and stopped waiting. A relay's own page means that it hardly did. A 503 means that it did not.
+ * Whether the message may exist, or the edit may still happen. With a 504 a gateway passed the call
+ * on, and stopped waiting. With a relay's own page it probably did not, and with a 503 it did not.
  */
 export function isEndUnseen(result: CallResult): boolean {
   if (result.kind === 'ok') return false;
@@ -221,7 +222,7 @@ function outcomeOfRefusal<T, R extends Refusal>(
     const asked = failure('rate_limited', { ...facts, retryAfterMs });
     return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked };
   }
-  const meaning = platform.meaningOf(refusal) ?? usualMeaning(status);
+  const meaning = platform.meaningOf?.(refusal) ?? usualMeaning(status);
   const { kind, isFinal, detail } = meaning;
   const more = { ...facts, ...(detail !== undefined && { detail }) };
   if (isFinal) return { kind: 'dead', failure: failure(kind, more) };

@@ -37,7 +37,7 @@ export type GrowingDeps = {
   readonly waitForRoom: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
   /** Makes the message, or edits it to this text. Never throws. */
   readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
-  /** Deletes a message that was made too late for anyone to know of it. Never throws. */
+  /** Deletes a message that was made after the end, so that no reply replaces it. Never throws. */
   readonly remove: (message: string) => void;
   /** The least time between the starts of two calls. It is read again before each call. */
   readonly everyMs: number;
@@ -49,7 +49,7 @@ export type GrowingDeps = {
   readonly deadlines: Deadlines;
 };
 
-/** A reply that is ready sooner is not previewed, unless there is enough text to read already. */
+/** A reply that is complete sooner has no preview, unless it had `firstCharacters` before. */
 const firstMs = 700;
 const firstCharacters = 40;
 const failuresMax = 3;
@@ -108,7 +108,7 @@ export class GrowingMessage implements Preview {
     this.#next = null;
     if (this.#underWay === null) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    // After a stall the edit's deadline is as late as this one. The edit's outcome must come first.
+    // After a stall both this deadline and the edit's are over. The edit's outcome must come first.
     const limit = this.#deps.deadlines.after(endMs, () => void setImmediate(resolve));
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
@@ -133,7 +133,7 @@ export class GrowingMessage implements Preview {
   }
 
   #planAt(at: SteadyTime | null): void {
-    // An earlier time replaces a later plan: the first piece of a stream plans a late first call.
+    // Only an earlier time replaces a plan: the first piece of a stream plans a late first call.
     if (at === null || (this.#next !== null && this.#dueAt <= at)) return;
     this.#next?.cancel();
     this.#next = null;

@@ -120,7 +120,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
         return target === null ? null : repeats.unseenName(target, previewKey(id));
       };
     }
-    if (kind.hasWebhooks) {
+    if (kind.hasWebhooks === true) {
       this.webhook = async (signal, deleting) => {
         const unknown = { kind: 'unknown' } as const;
         if (this.#bot === null) return unknown;
@@ -206,7 +206,8 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<FetchResult> {
     const { http, steady } = this.#deps;
     const { platform } = await this.#loaded.get();
-    const located = await platform.locate(file, bytesMax, stop.signal);
+    const located =
+      (await platform.locate?.(file, bytesMax, stop.signal)) ?? failedFetch('not_found');
     if (!(located instanceof URL)) return located;
     const result = await http.send(
       {
@@ -281,8 +282,8 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
   async direct(user: string, signal: AbortSignal): ReturnType<NonNullable<Messenger['direct']>> {
     if (this.#bot === null) return null;
     const { platform } = await this.#loaded.get();
-    const chat = await platform.direct(user, signal);
-    if (chat === null) return null;
+    const chat = await platform.direct?.(user, signal);
+    if (chat == null) return null;
     const address = { channel: this.#keyOf(this.#bot), target: chat.target };
     return { conversation: chat.conversation, address };
   }

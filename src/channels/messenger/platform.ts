@@ -4,7 +4,10 @@
  * platform fills `PlatformKind` with its facts, which are pure, and `Platform` with its calls. No
  * method of a `Platform` throws for an expected cause.
  *
- * The messenger stores the names of messages. So the form of a name never changes.
+ * `T`, the place of a call, is an address that the platform has parsed. It holds all that a reply
+ * needs: the chat, and the message that the reply answers.
+ *
+ * The ledger stores addresses and the names of messages. So the form of either never changes.
  */
 import type { FailureKind } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
@@ -59,7 +62,10 @@ export type Meaning = {
   readonly detail?: string | undefined;
 };
 
-/** A message as the platform's JSON gives it. `target` of its reply is for the platform alone. */
+/**
+ * A message as `wire.ts` reads it. `run` adds the rest of an `Inbound`: the channel, the
+ * `dedupeKey`, and the address with this `target`.
+ */
 export type Incoming = Required<Pick<Inbound, 'setting'>> &
   Pick<Inbound, 'conversation' | 'sender' | 'text' | 'media' | 'further' | 'context'> &
   Pick<Inbound, 'gather' | 'saidAt' | 'apart' | 'edits'> & { readonly target: string };
@@ -88,7 +94,7 @@ export type PlatformKind<T> = {
   readonly kind: ChannelKind & Required<Pick<ChannelKind, 'botOf'>>;
   /** The longest text of a message, in UTF-16 units. */
   readonly textUnitsMax: number;
-  /** Longer code becomes a file. */
+  /** Longer code becomes a file. Infinity: the platform takes no files. */
   readonly codeCharactersMax: number;
   /** How long after its first try svc still sends a reply, in milliseconds; absent: no limit. */
   readonly deliverMsMax?: number;
@@ -106,19 +112,20 @@ export type PlatformKind<T> = {
   showsWork(target: T): boolean;
   /** The key of the edited question that a reply there answers; null: it answers no edit. */
   editedQuestion(target: T): string | null;
-  /** The message was said to the bot, and gets a reaction when work on it begins. */
+  /** Whether the message gets eyes (`react`) when work on it begins: it was said to the bot. */
   isAcknowledged(target: T): boolean;
   readonly names: MessageNames<T>;
   /** Present if the platform recognises a repeated message by its key, for some minutes. */
   readonly repeats?: RecognisedRepeats<T>;
-  /** Whether another program may have set a webhook, which svc has to delete. */
-  readonly hasWebhooks: boolean;
+  /** Another program may have set a webhook, which svc has to delete. */
+  readonly hasWebhooks?: true;
 };
 
+/** How the platform names a message that it has made, as text: by its place and its id there. */
 export type MessageNames<T> = {
   /** @returns null: the answer holds no message */
   in(body: unknown, target: T): string | null;
-  /** Whether the name is of a message in that place. */
+  /** Whether the name is of a message in that place. False for a marked name. */
   isAt(name: string, target: T): boolean;
   /** Marks the name: a late edit may still change that message, since nobody saw the edit end. */
   unsure(name: string): string;
@@ -141,8 +148,9 @@ export type Intake<T> = {
   readonly key: ChannelKey;
   readonly receive: Receive;
   readonly health: HealthState;
-  /** Null: the channel ignores edits. */
+  /** Null: the channel ignores edits, so `run` leaves them out. */
   readonly questions: RecentQuestions | null;
+  /** Takes the call that removes the buttons of an answered question. */
   readonly bestEffort: Offers<T>;
 };
 
@@ -163,20 +171,36 @@ export interface Offers<T> {
 }
 
 export interface Platform<T, R extends Refusal = Refusal> {
-  /** Takes messages in until the signal aborts. */
+  /**
+   * Takes messages in until the signal aborts. To do for each batch:
+   *
+   * - Before it asks for one, it awaits `receive.whenRoom`.
+   * - It gives a press the text of its button, if `isPressable` (choices.ts) allows it.
+   * - It leaves out each message that `questions.admits` refuses, and gives each receipt to
+   *   `questions.noteReceipt`. A press is no question, so it does neither.
+   * - If `receive` refuses the batch, it waits for `retryAfterMs` and gives the batch again.
+   * - It lets the platform forget a message once `safe` of its receipt has resolved.
+   *
+   * It sets the health: `up` after each answer, with `health.seen`; `degraded` while it tries
+   * again; `failed` if the platform refuses the token. Then it stays until the signal aborts.
+   */
   run(intake: Intake<T>, signal: AbortSignal): Promise<void>;
+  /** A `ChatRoom` (rate-limits.ts) if each chat of the platform has a limit of its own. */
   readonly room: Room<T>;
   /** Sends a new message. */
   send(outgoing: Outgoing<T>, signal: AbortSignal): Promise<CallResult<R>>;
   /** Edits the message `name`. */
   edit(name: string, outgoing: Outgoing<T>, signal: AbortSignal): Promise<CallResult<R>>;
   remove(name: string, signal: AbortSignal): Promise<CallResult<R>>;
-  /** Whether the refusal is about the file: then its content goes as text. */
-  refusesFile(refusal: R): boolean;
-  /** Takes out what the platform refused. @returns whether another try may help */
-  repair(outgoing: Outgoing<T>, refusal: R): boolean;
-  /** @returns null: the usual meaning of its status */
-  meaningOf(refusal: R): Meaning | null;
+  /** Whether the refusal is about the file: then its content goes as text. Absent: it never is. */
+  refusesFile?(refusal: R): boolean;
+  /**
+   * Takes out what the platform refused. Absent: there is no such refusal.
+   * @returns whether another try may help
+   */
+  repair?(outgoing: Outgoing<T>, refusal: R): boolean;
+  /** Null or absent: the usual meaning of its status. */
+  meaningOf?(refusal: R): Meaning | null;
   /**
    * Completes an answer that the platform waits for with the reply.
    * @returns null: the reply goes as a message
@@ -189,11 +213,14 @@ export interface Platform<T, R extends Refusal = Refusal> {
   react(target: T, signal: AbortSignal): Promise<CallResult>;
   /** The text as people see it. Absent: as it is. */
   plain?(text: string): string;
-  /** Where an attachment is now. @param file the `file` field of `Media` */
-  locate(file: string, bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult>;
+  /**
+   * Where an attachment is now. Absent: no message of the platform has a `file`.
+   * @param file the `file` field of `Media`
+   */
+  locate?(file: string, bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult>;
   publishCommands(offered: OfferedCommands, signal: AbortSignal): Promise<MenuOutcome>;
-  /** The direct chat with a person. @returns null: there is none */
-  direct(user: string, signal: AbortSignal): Promise<DirectChat | null>;
+  /** The direct chat with a person. Null or absent: there is none. */
+  direct?(user: string, signal: AbortSignal): Promise<DirectChat | null>;
   identify(signal: AbortSignal): Promise<Identity>;
   /** Present if the kind `hasWebhooks`: see `Messenger`. */
   webhook?(signal: AbortSignal, deleting: boolean): Promise<WebhookProbe>;

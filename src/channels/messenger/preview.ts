@@ -136,7 +136,7 @@ function mayArriveLate(result: CallResult): boolean {
 function shownAfter(result: CallResult): Shown {
   if (result.kind === 'ok') return { kind: 'shown' };
   if (result.kind !== 'refused' || result.status !== 429) return { kind: 'failed' };
-  // A limit that svc knows of is waited for; at one of the platform the preview ends.
+  // svc waits for a limit that it knows. At a limit that the platform reports, the preview ends.
   return result.unasked === true
     ? { kind: 'busy', ms: result.retryAfterMs ?? 0 }
     : { kind: 'over' };

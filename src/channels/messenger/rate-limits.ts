@@ -1,5 +1,5 @@
 /**
- * A queue for calls that nobody needs, and the rate limits that it draws on. Each call takes room
+ * A queue for best-effort calls, and the rate limits that it draws on. Each call takes room
  * that no reply needs, in the order of asking. So more callers mean a longer time between two turns
  * of one caller. The first preview of a reply goes before all others.
  */
@@ -43,7 +43,7 @@ export class LowPriorityQueue {
       };
       queue.push(waiting);
       signal.addEventListener('abort', stopped, { once: true });
-      // The planned time is that of the others.
+      // The planned time is for the other calls.
       if (isFirst) this.#next?.cancel();
       if (isFirst || this.#next === null) this.#serve();
     });
@@ -173,8 +173,8 @@ export type RoomLimits = {
 };
 
 /**
- * The room that growing previews leave for replies and for first previews of other replies. For
- * messages it is as many as these had in the last second, plus this number.
+ * The room that growing previews leave for replies and for first previews of other replies.
+ * `messages`: as many as these took in the last second, and this number more.
  */
 const reserved = { messages: 6, drafts: 30 } as const;
 /** The number of edits a second that growing previews may always have. */
@@ -261,7 +261,7 @@ export class ChatRoom<T> implements Room<T> {
     const take = (): boolean => {
       // A reply to that chat may have come first.
       if (chatWaitMs() > 0) return false;
-      // First previews may come close together; other messages stay as even as without them.
+      // First previews may come close together. They do not change the pace of the others.
       if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
       if (kind === 'notice') return true;
       this.#takeOf(chat, rateLimit);
@@ -340,7 +340,7 @@ export class ChatRoom<T> implements Room<T> {
 
   /**
    * Removes chats with a full limit. The bot's limit is so small that only a few hundred chats can
-   * have less.
+   * have another.
    */
   #forget(now: SteadyTime): void {
     for (const [chat, full] of this.#chats) if (full <= now) this.#chats.delete(chat);

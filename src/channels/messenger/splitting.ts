@@ -1,13 +1,12 @@
 /**
- * Sends long code of a reply as a file. A fenced block longer than a telephone's screen leaves the
- * text and becomes a file between the texts before and behind it. Pure.
+ * Cuts a reply into what a messenger takes (`splitReply`). A fenced block of code that is longer
+ * than a telephone's screen becomes a file between the texts before and behind it. Pure.
+ *
+ * A long text is cut between paragraphs if no part becomes small, else between lines, else between
+ * words, and never inside a character (`splitText`). A fenced code block that continues in the next
+ * part is closed at the cut, and opened again with its language (CommonMark 0.31, section 4.5).
  */
 import type { ReplyPart } from '../../domain/reply.ts';
-
-// Cuts a long text into the parts that a messenger takes. It cuts between paragraphs if no part
-// becomes small, else between lines, else between words, and never inside a character. A fenced
-// code block that continues in the next part is closed at the cut and opened again with its
-// language (fences: CommonMark 0.31, section 4.5). Pure.
 
 /** `text` is what svc sends: the source from `from` to `to`, and the fences that the cuts need. */
 export type Part = { readonly text: string; readonly from: number; readonly to: number };

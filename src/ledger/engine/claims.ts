@@ -157,15 +157,15 @@ export class Claims extends OpenClaims {
     this.#failed = failed;
   }
 
-  /** Hands out nothing from now on, since the end of a claim could not be written. */
+  /** Hands out nothing from now on. Called when the end of a claim could not be written. */
   stop(): void {
     this.#stopped = true;
   }
 
   /**
    * Claims up to n rows that are offered. There are none while the ledger has stopped, or the
-   * storage may not hand out. While crash isolation holds the others, only the suspect is claimed
-   * whose turn it is.
+   * storage may not hand out. While crash isolation holds the others back, only one row is claimed:
+   * the suspect whose turn it is.
    */
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     const { crashIsolation, mayHandOut } = this.#deps.storage;
@@ -329,7 +329,7 @@ function unreadWith(row: Row): readonly Row[] {
 
 type Call = Omit<RunningCall, 'ending'> & {
   ending: CallEnding | null;
-  /** The run that began the call, or that it answered last; null: a run of an earlier process. */
+  /** The run that began the call, or the last run that it answered; null: of a former process. */
   claim: InClaim | null;
 };
 
@@ -354,7 +354,7 @@ export class ToolCalls implements CallLog {
     if (logged.kind !== 'run') return logged;
     const written = await this.#storage.callBegun(claim.message, call);
     if (written && this.#claims.has(claim)) return logged;
-    // A call that could not be written did not run.
+    // A call that could not be written does not run.
     if (!written) this.#drop(claim, call.key);
     return { kind: 'unwritten' };
   }
@@ -439,8 +439,8 @@ export class KeptPreviews implements Previews {
 }
 
 /**
- * What was read of pictures and files, kept with the message that they came with. It serves a claim
- * only while it is open, so that nothing of a forgotten message is written.
+ * What was read of pictures and files, kept with the message that they came with. It serves
+ * open claims only, so that it writes nothing of a forgotten message.
  */
 export class ClaimedAttachments implements KeptAttachments {
   readonly #claims: OpenClaims;
@@ -470,7 +470,7 @@ export class ClaimedAttachments implements KeptAttachments {
     return this.#read(claim, () => this.#stored.picturesSince(claim.message, since, n));
   }
 
-  /** Nothing that cannot be read holds up a turn. */
+  /** If the attachments cannot be read, the turn goes on without them. */
   async #read<T>(claim: InClaim, read: () => Awaitable<readonly T[]>): Promise<readonly T[]> {
     if (!this.#claims.has(claim)) return [];
     try {

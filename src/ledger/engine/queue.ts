@@ -374,7 +374,7 @@ export function laterParts({ head, queue, parked }: OutRow): readonly OutRow[] {
 /**
  * Counts dead letters. The parts of one reply are one dead letter, although they may die and be
  * deleted at different times. It keeps ids and not a number, because the sweep reports its
- * deletions late: a reported letter may be off the count already, or was never on it.
+ * deletions late. By then a letter may have left the count, or may never have been in it.
  */
 export class LetterCount {
   /** The id of each message or whole reply, with the id endings of its dead rows. */
@@ -438,7 +438,7 @@ export function isOf(
     : sender === whose.sender;
 }
 
-/** A message is suspected when it was the next of its conversation at this many unclean ends. */
+/** A message is suspected if it was the next of its conversation at so many crashes. */
 export const attemptsMax = 2;
 
 /**
@@ -507,8 +507,8 @@ export function mergedMessage({ message: first, merged }: WholeInRow): Message {
 }
 
 /**
- * How many milliseconds to wait for more; 0: no wait. Setting the clock back makes the wait no
- * longer.
+ * How many milliseconds to wait for more; 0: no wait. Setting the clock back does not
+ * lengthen the wait.
  */
 export function mergeWaitMs(head: InRow, now: number): number {
   const gather = head.message?.gather;
@@ -521,7 +521,7 @@ export function mergeWaitMs(head: InRow, now: number): number {
   return Math.min(overAt - now, gather.ms);
 }
 
-/** The rows behind that are of the same sender. This is known even for rows without text. */
+/** The rows behind it of the same sender, whom even a row without text names. */
 function* candidates(head: InRow): Generator<InRow> {
   const { inbox } = head.queue;
   for (let at = 1; at < mergedMax; at++) {

@@ -47,7 +47,7 @@ export class Schedule {
 
   /**
    * Makes a reply wait until `at`. If that is now or past, the reply is offered at once.
-   * @param at milliseconds since 1970. Setting the clock back later makes the wait no longer
+   * @param at milliseconds since 1970. Setting the clock back later does not lengthen the wait
    */
   until(row: OutRow, at: number): void {
     const ms = at - this.#now();

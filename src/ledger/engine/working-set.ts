@@ -19,14 +19,15 @@
  *   go out as usual.
  * - taken → offered: it is given back, as the first to be taken again (`giveBack`). The messages
  *   merged into it wait again. A message of a taken-over conversation waits.
- * - taken → merging: its text was not in memory, and more messages may belong to it.
+ * - taken → merging: its text was read only now, and shows that more messages may belong to it.
  * - taken → settled: the commit of its end (`settle`). Later parts of a dead reply die with it. If
- *   the storage had the message no more, it is `lost`: the messages merged into it wait again.
- * - taken → deferred: an attempt failed, or the platform wants a pause (`postpone`). Parked, a
- *   reply first leaves its queue and holds up nothing: from then on it is never busy.
+ *   the storage no longer has a message, it is `lost`: the messages merged into it wait again.
+ * - taken → deferred: an attempt failed, or the platform wants a pause (`postpone`). To be
+ *   parked, a reply first leaves its queue. From then on it holds up no other, and is never busy.
  * - deferred → offered: its time has come (`Schedule`), or an operator asks for it.
  * - suspected* → taken: crash isolation runs a message that may have ended the process. Given back,
- *   it is suspected again. Only a start, or a queue that comes from another instance, suspects.
+ *   it is suspected again. A message becomes suspected only at a start, or when its queue comes
+ *   from another instance.
  * - any → gone: it is forgotten, or an operator has answered it (`remove`). The queue stays busy
  *   while the end of a removed row is being written.
  */
@@ -195,7 +196,7 @@ export class WorkingSet {
     return queue;
   }
 
-  /** @param held its first message is not offered */
+  /** @param held true: the first message stays back: it is at work, or suspected */
   goOn(queue: ConversationQueue, held = false): void {
     queue.inBusy = held;
     this.#offerNext(queue);
@@ -377,8 +378,8 @@ export class WorkingSet {
   }
 
   /**
-   * Calls `wake` when rows have become claimable. It combines all changes of one go into one
-   * notification. That comes in a microtask, never inside the change, so that `wake` may claim.
+   * Calls `wake` when rows have become claimable, once for all changes of one task. The call comes
+   * in a microtask, never inside a change, so that `wake` may claim.
    */
   onReady(wake: Wake): () => void {
     this.#wakes.add(wake);
