@@ -132,7 +132,7 @@ export const postgres: readonly Fault[] = [
   {
     name: 'A no to a configuration that cannot be read ends the vote with an error.',
     file: 'src/ledger/postgres/configs/shared-configs.ts',
-    find: 'return refusalIn(fieldsIn(json));',
+    find: 'return refusalIn(fieldsOf(parseJson(json)));',
     replace: 'return refusalIn(JSON.parse(json) as Fields);',
   },
   {
