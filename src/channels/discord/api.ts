@@ -192,6 +192,8 @@ const callWaitMsMax = 1_500;
 const bestEffortScope = new AsyncLocalStorage<true>();
 const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : callWaitMsMax);
 const limitedMsMax = dayMs;
+/** The pause after a 429 that names no time. */
+const bannedMs = 60_000;
 const uncountedMax = 1_000_000;
 /** If the time of day is set back by less than this, nothing happens. */
 const clockSlackMs = 1_000;
@@ -320,10 +322,17 @@ export class Api {
     return { kind: 'fault', fault: 'connection_lost', sent: true };
   }
 
-  #limitedBy({ headers }: Answer): Refused {
+  /**
+   * Discord bans an address by a 429 without a time, which holds for all requests
+   * (discord-api-docs#5810, openclaw#74489). An early request makes the ban longer.
+   */
+  #limitedBy({ headers, body }: Answer): Refused {
     const { now, steady } = this.#deps;
-    const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
-    if (headers['x-ratelimit-global'] !== undefined) {
+    const { retry_after: seconds } = fieldsOf(parseJson(body));
+    const bodyMs = typeof seconds === 'number' ? Math.min(seconds * 1_000, limitedMsMax) : null;
+    const askedMs = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? bodyMs;
+    const ms = askedMs ?? bannedMs;
+    if (headers['x-ratelimit-global'] !== undefined || askedMs === null) {
       this.#limitedUntil = later(steady(), ms);
       this.#rest.globalRemaining = 0;
       this.#rest.globalReset = Date.now() + ms;

@@ -96,6 +96,36 @@ test('429 is a pause of the platform, and nothing waits for it', async () => {
   assert.ok(outcome.pauseMs >= 3_600_000 && outcome.asked.status === 429);
 });
 
+test('the time of a 429 may stand in its body alone', async () => {
+  await using bench = await startDiscordBench();
+  const outcome = await send(bench, { status: 429, body: { retry_after: 0.65, global: false } });
+  assert.ok(outcome.kind === 'paced' && outcome.pauseMs === 650);
+});
+
+// discord-api-docs#5810, openclaw#74489: a page of Cloudflare (1015), or these words.
+const banned = { code: 0, message: 'You are being blocked from accessing our API temporarily' };
+
+for (const body of [banned, '<title>Error 1015</title>']) {
+  const name = typeof body === 'string' ? 'a page' : 'JSON';
+  test(`a ban of the address, as ${name}, holds up every call for a minute`, async () => {
+    await using bench = await startDiscordBench();
+    const { discord } = bench;
+    const { channel } = await bench.run();
+    await discord.until(() => channel.health().state === 'up');
+    discord.posts.push({ status: 429, body });
+    const outcome = await channel.deliver(reply, attempt, new Stopper());
+    assert.ok(outcome.kind === 'paced' && outcome.pauseMs >= 60_000);
+    const elsewhere = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
+    const later = await channel.deliver(elsewhere, attempt, new Stopper());
+    assert.ok(later.kind === 'paced' && later.asked === null);
+    const asked = (): number => discord.calls.filter(({ path }) => /bot$/.test(path)).length;
+    const before = asked();
+    discord.send({ op: 0 });
+    await discord.until(() => /too many new sessions/.test(channel.health().reason ?? ''));
+    assert.equal(asked(), before);
+  });
+}
+
 test('a global limit holds up other channels too, without asking, and holds no timer', async () => {
   await using bench = await startDiscordBench();
   await using channel = bench.make();
