@@ -126,12 +126,23 @@ const finalRefusals: Readonly<Record<number, string>> = {
   50013: 'the bot may not write in that channel (50013)',
 };
 
-const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN_MESSAGE']);
+/** Discord names each fault of the reference so. */
+const referenceFault = /^(?:REPLIES|MESSAGE_REFERENCE)_/;
+/**
+ * The answered message is gone; or the bot may not read the channel's history (160002,
+ * grammar-nazi-bot#244; 160009, discord-api-docs#8424).
+ */
+const referenceCodes: ReadonlySet<number | null> = new Set([10_008, 160_002, 160_009]);
 
-/** Servers that ignore `fail_if_not_exists` answer in one of these ways. */
-function isAnsweredGone({ status, code, names }: Refused): boolean {
+/**
+ * Whether the message could go without its reference. `fail_if_not_exists` covers only a message
+ * that is gone, and not on every server. A message may also count as a system message
+ * (hermes-agent#1293).
+ */
+function refusesReference({ status, code, names }: Refused): boolean {
   if (status >= 500) return false;
-  return code === 10_008 || (code === 50_035 && names.some((name) => goneNames.has(name)));
+  if (referenceCodes.has(code)) return true;
+  return code === 50_035 && names.some((name) => referenceFault.test(name));
 }
 
 const eyes = encodeURIComponent('👀');
@@ -200,9 +211,9 @@ class DiscordPlatform implements Platform<Target, Refused> {
   readonly refusesFile = refusesFile;
 
   repair(outgoing: Outgoing<Target>, refusal: Refused): boolean {
-    const isGone = outgoing.refers && outgoing.edits === null && isAnsweredGone(refusal);
-    if (isGone) outgoing.refers = false;
-    return isGone && outgoing.target.message !== null;
+    const isRefused = outgoing.refers && outgoing.edits === null && refusesReference(refusal);
+    if (isRefused) outgoing.refers = false;
+    return isRefused && outgoing.target.message !== null;
   }
 
   meaningOf({ status, code }: Refused): Meaning | null {

@@ -243,10 +243,17 @@ const unknownReference = {
   },
 };
 
-for (const body of [unknownReference, { code: 10_008, message: 'Unknown Message' }]) {
-  test(`a question that is gone (${body.code}) costs the reference, not the reply`, async () => {
+const refused: readonly [number, { code: number; message: string }][] = [
+  [400, unknownReference],
+  [400, { code: 10_008, message: 'Unknown Message' }],
+  [403, { code: 160_002, message: 'Cannot reply without permission to read message history' }],
+  [403, { code: 160_009, message: 'Cannot reference a message without permission to read …' }],
+];
+
+for (const [status, body] of refused) {
+  test(`a reference that is refused (${body.code}) is left out, not the reply`, async () => {
     await using bench = await startDiscordBench();
-    assert.deepEqual(await send(bench, { status: 400, body }), { kind: 'delivered' });
+    assert.deepEqual(await send(bench, { status, body }), { kind: 'delivered' });
     const posts = bench.discord.postsTo('/messages').map((post) => post.body as object);
     assert.deepEqual(
       posts.map((post) => 'message_reference' in post),
