@@ -106,10 +106,17 @@ type WireError = { readonly code: number; readonly message: string; readonly nam
 
 const noError: WireError = { code: 0, message: '', names: [] };
 
+/**
+ * The firewall before Discord answers in JSON, too (nirn-proxy#14, discord-api-docs#6473): that is
+ * a proxy's page to svc.
+ */
+const firewallCode = 40_333;
+
 /** @param errorBody of `errorOf`; without a JSON body the library passes another object */
 export function refusal(status: number, errorBody: object | null = null): Refused {
   const isRead = errorBody !== null && 'names' in errorBody;
-  const { code, names, message: description } = isRead ? (errorBody as WireError) : noError;
+  const read = isRead ? (errorBody as WireError) : noError;
+  const { code, names, message: description } = read.code === firewallCode ? noError : read;
   const details = { code: code === 0 ? null : code, names, description };
   return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
 }

@@ -96,6 +96,22 @@ test('429 is a pause of the platform, and nothing waits for it', async () => {
   assert.ok(outcome.pauseMs >= 3_600_000 && outcome.asked.status === 429);
 });
 
+// discord-api-docs#849, #6473, nirn-proxy#14: the answers of the firewall before Discord.
+const firewall = [
+  { status: 403, body: '<title>Attention Required! | Cloudflare</title>' },
+  { status: 403, body: { code: 40_333, message: 'internal network error' } },
+  { status: 404, body: '' },
+];
+
+for (const answer of firewall) {
+  test(`${JSON.stringify(answer)} of a firewall costs no reply`, async () => {
+    await using bench = await startDiscordBench();
+    const outcome = await send(bench, answer);
+    assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+    assert.match(outcome.failure.detail, /a proxy or a firewall before the platform refused it/);
+  });
+}
+
 test('the time of a 429 may stand in its body alone', async () => {
   await using bench = await startDiscordBench();
   const outcome = await send(bench, { status: 429, body: { retry_after: 0.65, global: false } });
