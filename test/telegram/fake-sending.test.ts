@@ -59,6 +59,15 @@ suite('a text', () => {
       await refusalOf(api.sendMessage(chat.id, 'abc', { entities: odd })),
       "Bad Request: can't parse MessageEntity: Unsupported type specified",
     );
+    const to = (url: string) =>
+      api.sendMessage(chat.id, 'abc', {
+        entities: [{ type: 'text_link', offset: 0, length: 1, url }],
+      });
+    const invalid = { 'http://localhost:3000/': 'Wrong HTTP URL', '/etc': 'URL host is empty' };
+    for (const [url, why] of Object.entries(invalid)) {
+      const expected = `Bad Request: entity URL '${url}' is invalid: ${why}`;
+      assert.equal(await refusalOf(to(url)), expected);
+    }
     await at(2, 4, '  bold  ');
     assert.deepEqual(fake.sent[1]?.message.entities, [{ type: 'bold', offset: 0, length: 4 }]);
   });
@@ -73,6 +82,8 @@ suite('a text', () => {
       { type: 'bold', offset: 4, length: 4 },
       { type: 'text_link', offset: 9, length: 4, url: 'https://example.org/' },
     ]);
+    await html('to <a href="http://localhost/">nowhere</a>');
+    assert.equal(fake.sent[1]?.message.entities, undefined, 'such a link is left out');
     const prefix = "Bad Request: can't parse entities: ";
     assert.equal(
       await refusalOf(html('an <h1>')),
