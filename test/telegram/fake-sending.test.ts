@@ -196,6 +196,21 @@ suite('a group', () => {
       await refusalOf(api.sendMessage(forum.id, 'x', { message_thread_id: topic })),
       'Bad Request: message thread not found',
     );
+    const stale = fake.openTopic(forum, 'Plans');
+    fake.deleteTopic(forum, stale, true);
+    const late = api.sendMessage(forum.id, 'x', { message_thread_id: stale });
+    assert.equal(await refusalOf(late), 'Bad Request: TOPIC_DELETED');
+  });
+
+  test('of direct messages to a channel wants the topic of the person', async () => {
+    await using world = await stage();
+    const { api, fake } = world;
+    const news = fake.directMessages('News');
+    assert.equal(
+      await refusalOf(api.sendMessage(news.id, 'x')),
+      'Bad Request: channel direct messages topic must be specified',
+    );
+    await api.sendMessage(news.id, 'x', { direct_messages_topic_id: 501 });
   });
 
   test('without topics numbers its chains of replies; nothing can be sent to one', async () => {
