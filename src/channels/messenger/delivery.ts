@@ -72,6 +72,12 @@ export async function deliver<T, R extends Refusal>(
       return { kind: 'delivered' };
     }
     if (result.kind === 'refused') {
+      // Discord still recognises the key of a message that is deleted (discord-api-docs#6647).
+      if (isSearched && result.status === 404 && result.description !== '') {
+        isSearched = false;
+        outgoing.key = reply.id;
+        continue;
+      }
       // After a 429 to a reply the platform takes no other reply either.
       if (result.status === 429 && result.unasked !== true) {
         platform.room.pauseFor(result.retryAfterMs ?? 0);

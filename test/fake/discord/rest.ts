@@ -232,10 +232,10 @@ function createMessage(
     const same = host.sent.find(
       ({ message, at }) => at > since && String(message.nonce) === String(nonce),
     );
-    // The message as it is now. The page does not say whether a deleted message counts.
+    // The message as it is now. A deleted one counts, too (discord-api-docs#6647).
     const { id } = same?.message ?? {};
-    if (same !== undefined)
-      return fine(state.messages.find((one) => one.id === id) ?? same.message);
+    const there = state.messages.find((one) => one.id === id);
+    if (same !== undefined) return there === undefined ? failed('unknownMessage') : fine(there);
   }
   const message = host.guilds.write(state, host.bot, content, {
     ...(replyTo !== null && { replyTo }),
