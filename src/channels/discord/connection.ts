@@ -30,7 +30,10 @@ export type ConnectionLimits = PingMonitorLimits & {
   readonly silentMs: number;
   /** Timers that fire this late mean that the process, or the machine, stood still. */
   readonly stalledMs: number;
-  /** After so many closes within a minute without READY between them, the connection ends. */
+  /**
+   * After so many closes within a minute the connection ends. Some gateways close each connection
+   * soon after READY (discord.js#4095, openclaw#111577).
+   */
   readonly closesMax: number;
 };
 
@@ -241,7 +244,6 @@ export class Connection {
     this.#noteSign();
     this.#ready = true;
     this.#everReady = true;
-    this.#closes.length = 0;
     sessions.resumed();
     health.become('up');
     intake.entered();
@@ -313,17 +315,15 @@ export class Connection {
     const message = refusalOf(code, config.tokenEnv);
     if (message !== null) return this.end({ kind: 'refused', message });
     if (code === invalidSequenceCode) sessions.lose();
-    if (!this.#ready) {
-      if (this.#hasHello) sessions.resumeFailed();
-      const at = steady();
-      this.#closes.push(at);
-      while (at - this.#closes[0]! > 60_000) this.#closes.shift();
-      if (this.#closes.length >= limits.closesMax) {
-        return this.#break(`its gateway closed the connection ${limits.closesMax} times (${code})`);
-      }
+    if (!this.#ready && this.#hasHello) sessions.resumeFailed();
+    const at = steady();
+    this.#closes.push(at);
+    while (at - this.#closes[0]! > 60_000) this.#closes.shift();
+    if (this.#closes.length >= limits.closesMax) {
+      return this.#break(`its gateway closed the connection ${limits.closesMax} times (${code})`);
     }
     health.become('degraded', `the connection was closed (${code}); it is made again`);
-    this.#connectingSince = steady();
+    this.#connectingSince = at;
     this.#hasHello = false;
     this.#ready = false;
     void this.#openAgain();
