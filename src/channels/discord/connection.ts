@@ -111,6 +111,7 @@ export class Connection {
   #isReached = true;
   #againMs = againMs;
   #sentAt: readonly SteadyTime[] = [];
+  readonly #begunAt: SteadyTime;
   #connectingSince: SteadyTime;
   /** By the time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
@@ -120,7 +121,7 @@ export class Connection {
     const { now, steady, limits } = deps;
     this.#deps = deps;
     this.#tickedAt = now();
-    this.#connectingSince = steady();
+    this.#begunAt = this.#connectingSince = steady();
     this.#lastSignAt = this.#connectingSince;
     this.#pingMonitor = this.#monitor();
     this.#socket = this.#open();
@@ -284,10 +285,12 @@ export class Connection {
 
   /** Identifies when a new session may begin. If that takes too long, the connection ends. */
   async #identify(): Promise<void> {
-    const { budget, receive, info, limits, token } = this.#deps;
+    const { budget, receive, info, limits, token, steady } = this.#deps;
     const socket = this.#socket;
     const isOpen = (): boolean => socket.readyState === socket.OPEN;
-    let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
+    // A resumed connection may be older than the platform's limit.
+    const resetMs = info.sessionsLeft > 0 ? 0 : info.resetMs - (steady() - this.#begunAt);
+    let ms = resetMs > 0 ? resetMs : budget.take();
     if (ms !== null && ms < limits.connectMs / 4) {
       await pause(ms, this.#ending.signal);
       if (!isOpen()) return;
