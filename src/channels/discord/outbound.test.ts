@@ -134,7 +134,7 @@ for (const body of [banned, '<title>Error 1015</title>']) {
     const elsewhere = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
     const later = await channel.deliver(elsewhere, attempt, new Stopper());
     assert.ok(later.kind === 'paced' && later.asked === null);
-    const asked = (): number => discord.calls.filter(({ path }) => /bot$/.test(path)).length;
+    const asked = (): number => discord.calls.filter(({ path }) => path.endsWith('bot')).length;
     const before = asked();
     discord.send({ op: 0 });
     await discord.until(() => /too many new sessions/.test(channel.health().reason ?? ''));
