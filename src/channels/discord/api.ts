@@ -330,16 +330,17 @@ export class Api {
   }
 
   /**
-   * Discord bans an address by a 429 without a time, which holds for all requests
+   * Discord bans an address by a 429 without a time or a code, which holds for all requests
    * (discord-api-docs#5810, openclaw#74489). An early request makes the ban longer.
    */
   #limitedBy({ headers, body }: Answer): Refused {
     const { now, steady } = this.#deps;
-    const { retry_after: seconds } = fieldsOf(parseJson(body));
+    const { retry_after: seconds, code = 0 } = fieldsOf(parseJson(body));
     const bodyMs = typeof seconds === 'number' ? Math.min(seconds * 1_000, limitedMsMax) : null;
     const askedMs = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? bodyMs;
     const ms = askedMs ?? bannedMs;
-    if (headers['x-ratelimit-global'] !== undefined || askedMs === null) {
+    const isBanned = askedMs === null && code === 0;
+    if (headers['x-ratelimit-global'] !== undefined || isBanned) {
       this.#limitedUntil = later(steady(), ms);
       this.#rest.globalRemaining = 0;
       this.#rest.globalReset = Date.now() + ms;

@@ -126,6 +126,14 @@ const finalRefusals: Readonly<Record<number, string>> = {
   50013: 'the bot may not write in that channel (50013)',
 };
 
+/**
+ * Limits that Discord tells by another status than 429, in our words (SnowTransfer#43,
+ * davidhozic/discord-advertisement-framework#82).
+ */
+const temporaryRefusals: Readonly<Record<number, string>> = {
+  40003: 'the bot opens direct messages too fast (40003)',
+};
+
 /** Discord names each fault of the reference so. */
 const referenceFault = /^(?:REPLIES|MESSAGE_REFERENCE)_/;
 /**
@@ -218,6 +226,8 @@ class DiscordPlatform implements Platform<Target, Refused> {
 
   meaningOf({ status, code }: Refused): Meaning | null {
     if (status < 400 || status === 401 || status >= 500) return null;
+    const limit = code === null ? undefined : temporaryRefusals[code];
+    if (limit !== undefined) return { kind: 'rate_limited', isFinal: false, detail: limit };
     const detail = code === null ? undefined : finalRefusals[code];
     return { kind: status === 404 ? 'gone' : 'rejected', isFinal: true, detail };
   }

@@ -36,6 +36,8 @@ const cases: readonly [number, number, string][] = [
   [403, 50_013, 'dead rejected: the bot may not write in that channel (50013)'],
   [404, 10_003, 'dead gone: the channel is gone (10003)'],
   [403, 50_007, 'dead rejected: that person takes no direct messages from the bot (50007)'],
+  // SnowTransfer#43, davidhozic/discord-advertisement-framework#82
+  [403, 40_003, 'retry rate_limited not arrived'],
   [401, 0, 'retry unauthorized not arrived'],
   [500, 0, 'retry server_error may have arrived'],
   [502, 0, 'retry server_error may have arrived'],
@@ -141,6 +143,21 @@ for (const body of [banned, '<title>Error 1015</title>']) {
     assert.equal(asked(), before);
   });
 }
+
+test('a limit of one kind of call without a time holds up no other call', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  await channel.open();
+  // discord-api-docs#4413: a limit of edits, in no header.
+  bench.discord.posts.push({
+    status: 429,
+    body: { code: 30_046, message: 'Maximum number of edits' },
+  });
+  const stop = new Stopper();
+  const outcome = await channel.deliver(reply, attempt, stop);
+  assert.ok(outcome.kind === 'paced' && outcome.pauseMs >= 60_000);
+  assert.deepEqual(await channel.deliver(reply, attempt, stop), { kind: 'delivered' });
+});
 
 test('a global limit holds up other channels too, without asking, and holds no timer', async () => {
   await using bench = await startDiscordBench();
