@@ -196,6 +196,11 @@ export class FakeDiscord implements AsyncDisposable {
     return edited;
   }
 
+  /** From now on the message counts as a system message, to which nobody can reply. */
+  makeSystem(message: Message): void {
+    this.#edit(message, { type: 21 });
+  }
+
   /** A person presses a button of the message that they see. Interactions need no intent. */
   press(from: User, message: Message, label: string): Interaction {
     const id = this.#guilds.nextId();
@@ -246,6 +251,11 @@ export class FakeDiscord implements AsyncDisposable {
   /** Refuses requests about this channel from now on; null: no longer. */
   refuse(channel: Channel, refusal: ErrorName | null): void {
     this.#state(channel).refusal = refusal;
+  }
+
+  /** Takes “Read Message History” from the bot there. */
+  hideHistory(channel: Channel): void {
+    this.#state(channel).readsHistory = false;
   }
 
   /** The next `times` requests of this route (`POST /channels/:id/messages`, `*`) fail so. */

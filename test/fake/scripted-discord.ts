@@ -21,8 +21,11 @@ type LiveEvent = { op: number; d: Fields; s?: number; t?: string };
 export type RestCall = { method: string; path: string; body: Fields; headers: Fields };
 export type RestAnswer = { status: number; body?: unknown; headers?: Record<string, string> };
 
-/** The answer to an IDENTIFY or a RESUME; a number is a close code. */
-type Welcome = 'well' | 'invalid' | 'resumable' | 'silence' | number;
+/**
+ * The answer to an IDENTIFY or a RESUME; a number is a close code. `brief`: all is well, and the
+ * connection closes at once.
+ */
+type Welcome = 'well' | 'brief' | 'invalid' | 'resumable' | 'silence' | number;
 
 export class ScriptedDiscord {
   readonly frames: LiveEvent[] = [];
@@ -201,7 +204,8 @@ export class ScriptedDiscord {
     const how = this.welcomes.shift() ?? this.always;
     if (typeof how === 'number') return socket.close(how);
     if (how === 'silence') return;
-    if (how !== 'well') return say({ op: 9, d: how === 'resumable' });
+    const isWelcome = how === 'well' || how === 'brief';
+    if (!isWelcome) return say({ op: 9, d: how === 'resumable' });
     const isTheirs = d['session_id'] === `session-${this.sessions}` && !this.#isSessionOver;
     const isKnown = op === 2 || isTheirs;
     if (!isKnown) return say({ op: 9, d: false });
@@ -219,6 +223,7 @@ export class ScriptedDiscord {
       for (const event of this.#events.slice(Number(d['seq']))) say(event);
       say({ op: 0, t: 'RESUMED', s: this.#events.length, d: {} });
     }
+    if (how === 'brief') return socket.close(4_000);
     this.sockets.push(socket);
   }
 

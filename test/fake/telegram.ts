@@ -199,6 +199,10 @@ export class FakeTelegram implements AsyncDisposable {
     return this.#world.chats.supergroup(title, true);
   }
 
+  directMessages(title: string): Chat {
+    return this.#world.chats.directMessages(title);
+  }
+
   channel(title: string): Chat {
     return this.#world.chats.channel(title);
   }
@@ -272,8 +276,11 @@ export class FakeTelegram implements AsyncDisposable {
     return id;
   }
 
-  deleteTopic(chat: Chat, topic: number): void {
-    this.#state(chat).topics.delete(topic);
+  /** @param isRemembered the server finds out only when a message is sent there */
+  deleteTopic(chat: Chat, topic: number, isRemembered = false): void {
+    const { topics, deletedTopics } = this.#state(chat);
+    topics.delete(topic);
+    if (isRemembered) deletedTopics.add(topic);
   }
 
   /** The person blocks the bot, or admits it again. */

@@ -59,6 +59,15 @@ suite('a text', () => {
       await refusalOf(api.sendMessage(chat.id, 'abc', { entities: odd })),
       "Bad Request: can't parse MessageEntity: Unsupported type specified",
     );
+    const to = (url: string) =>
+      api.sendMessage(chat.id, 'abc', {
+        entities: [{ type: 'text_link', offset: 0, length: 1, url }],
+      });
+    const invalid = { 'http://localhost:3000/': 'Wrong HTTP URL', '/etc': 'URL host is empty' };
+    for (const [url, why] of Object.entries(invalid)) {
+      const expected = `Bad Request: entity URL '${url}' is invalid: ${why}`;
+      assert.equal(await refusalOf(to(url)), expected);
+    }
     await at(2, 4, '  bold  ');
     assert.deepEqual(fake.sent[1]?.message.entities, [{ type: 'bold', offset: 0, length: 4 }]);
   });
@@ -73,6 +82,8 @@ suite('a text', () => {
       { type: 'bold', offset: 4, length: 4 },
       { type: 'text_link', offset: 9, length: 4, url: 'https://example.org/' },
     ]);
+    await html('to <a href="http://localhost/">nowhere</a>');
+    assert.equal(fake.sent[1]?.message.entities, undefined, 'such a link is left out');
     const prefix = "Bad Request: can't parse entities: ";
     assert.equal(
       await refusalOf(html('an <h1>')),
@@ -185,6 +196,21 @@ suite('a group', () => {
       await refusalOf(api.sendMessage(forum.id, 'x', { message_thread_id: topic })),
       'Bad Request: message thread not found',
     );
+    const stale = fake.openTopic(forum, 'Plans');
+    fake.deleteTopic(forum, stale, true);
+    const late = api.sendMessage(forum.id, 'x', { message_thread_id: stale });
+    assert.equal(await refusalOf(late), 'Bad Request: TOPIC_DELETED');
+  });
+
+  test('of direct messages to a channel wants the topic of the person', async () => {
+    await using world = await stage();
+    const { api, fake } = world;
+    const news = fake.directMessages('News');
+    assert.equal(
+      await refusalOf(api.sendMessage(news.id, 'x')),
+      'Bad Request: channel direct messages topic must be specified',
+    );
+    await api.sendMessage(news.id, 'x', { direct_messages_topic_id: 501 });
   });
 
   test('without topics numbers its chains of replies; nothing can be sent to one', async () => {

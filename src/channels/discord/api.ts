@@ -106,10 +106,17 @@ type WireError = { readonly code: number; readonly message: string; readonly nam
 
 const noError: WireError = { code: 0, message: '', names: [] };
 
+/**
+ * The firewall before Discord answers in JSON, too (nirn-proxy#14, discord-api-docs#6473): that is
+ * a proxy's page to svc.
+ */
+const firewallCode = 40_333;
+
 /** @param errorBody of `errorOf`; without a JSON body the library passes another object */
 export function refusal(status: number, errorBody: object | null = null): Refused {
   const isRead = errorBody !== null && 'names' in errorBody;
-  const { code, names, message: description } = isRead ? (errorBody as WireError) : noError;
+  const read = isRead ? (errorBody as WireError) : noError;
+  const { code, names, message: description } = read.code === firewallCode ? noError : read;
   const details = { code: code === 0 ? null : code, names, description };
   return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
 }
@@ -192,6 +199,8 @@ const callWaitMsMax = 1_500;
 const bestEffortScope = new AsyncLocalStorage<true>();
 const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : callWaitMsMax);
 const limitedMsMax = dayMs;
+/** The pause after a 429 that names no time. */
+const bannedMs = 60_000;
 const uncountedMax = 1_000_000;
 /** If the time of day is set back by less than this, nothing happens. */
 const clockSlackMs = 1_000;
@@ -320,10 +329,18 @@ export class Api {
     return { kind: 'fault', fault: 'connection_lost', sent: true };
   }
 
-  #limitedBy({ headers }: Answer): Refused {
+  /**
+   * Discord bans an address by a 429 without a time or a code, which holds for all requests
+   * (discord-api-docs#5810, openclaw#74489). An early request makes the ban longer.
+   */
+  #limitedBy({ headers, body }: Answer): Refused {
     const { now, steady } = this.#deps;
-    const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
-    if (headers['x-ratelimit-global'] !== undefined) {
+    const { retry_after: seconds, code = 0 } = fieldsOf(parseJson(body));
+    const bodyMs = typeof seconds === 'number' ? Math.min(seconds * 1_000, limitedMsMax) : null;
+    const askedMs = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? bodyMs;
+    const ms = askedMs ?? bannedMs;
+    const isBanned = askedMs === null && code === 0;
+    if (headers['x-ratelimit-global'] !== undefined || isBanned) {
       this.#limitedUntil = later(steady(), ms);
       this.#rest.globalRemaining = 0;
       this.#rest.globalReset = Date.now() + ms;

@@ -32,6 +32,20 @@ test('a gateway that says nothing is given up, and another connection is made', 
   assert.match(JSON.stringify(bench.calls), /its gateway was not ready within 30 s/);
 });
 
+// discord.js#4095, openclaw#111577: resumed, closed, resumed, closed, twice a second for hours.
+test('a gateway that closes each connection soon after READY gets pauses', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.always = 'brief';
+  await bench.run();
+  const asked = (): number => discord.calls.filter(({ path }) => path.endsWith('bot')).length;
+  await discord.until(() => asked() > 1);
+  assert.match(JSON.stringify(bench.calls), /its gateway closed the connection 5 times \(4000\)/);
+  assert.equal(discord.sessions, 1, 'the session goes on');
+  discord.always = 'well';
+  await discord.until(() => discord.sockets.length === 1);
+});
+
 test('a silent connection is given up: health is the last answer, not a flag', async () => {
   await using bench = await startDiscordBench();
   const { discord } = bench;

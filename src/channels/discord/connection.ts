@@ -30,7 +30,10 @@ export type ConnectionLimits = PingMonitorLimits & {
   readonly silentMs: number;
   /** Timers that fire this late mean that the process, or the machine, stood still. */
   readonly stalledMs: number;
-  /** After so many closes within a minute without READY between them, the connection ends. */
+  /**
+   * After so many closes within a minute the connection ends. Some gateways close each connection
+   * soon after READY (discord.js#4095, openclaw#111577).
+   */
   readonly closesMax: number;
 };
 
@@ -108,6 +111,7 @@ export class Connection {
   #isReached = true;
   #againMs = againMs;
   #sentAt: readonly SteadyTime[] = [];
+  readonly #begunAt: SteadyTime;
   #connectingSince: SteadyTime;
   /** By the time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
@@ -117,7 +121,7 @@ export class Connection {
     const { now, steady, limits } = deps;
     this.#deps = deps;
     this.#tickedAt = now();
-    this.#connectingSince = steady();
+    this.#begunAt = this.#connectingSince = steady();
     this.#lastSignAt = this.#connectingSince;
     this.#pingMonitor = this.#monitor();
     this.#socket = this.#open();
@@ -241,7 +245,6 @@ export class Connection {
     this.#noteSign();
     this.#ready = true;
     this.#everReady = true;
-    this.#closes.length = 0;
     sessions.resumed();
     health.become('up');
     intake.entered();
@@ -282,10 +285,12 @@ export class Connection {
 
   /** Identifies when a new session may begin. If that takes too long, the connection ends. */
   async #identify(): Promise<void> {
-    const { budget, receive, info, limits, token } = this.#deps;
+    const { budget, receive, info, limits, token, steady } = this.#deps;
     const socket = this.#socket;
     const isOpen = (): boolean => socket.readyState === socket.OPEN;
-    let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
+    // A resumed connection may be older than the platform's limit.
+    const resetMs = info.sessionsLeft > 0 ? 0 : info.resetMs - (steady() - this.#begunAt);
+    let ms = resetMs > 0 ? resetMs : budget.take();
     if (ms !== null && ms < limits.connectMs / 4) {
       await pause(ms, this.#ending.signal);
       if (!isOpen()) return;
@@ -313,17 +318,15 @@ export class Connection {
     const message = refusalOf(code, config.tokenEnv);
     if (message !== null) return this.end({ kind: 'refused', message });
     if (code === invalidSequenceCode) sessions.lose();
-    if (!this.#ready) {
-      if (this.#hasHello) sessions.resumeFailed();
-      const at = steady();
-      this.#closes.push(at);
-      while (at - this.#closes[0]! > 60_000) this.#closes.shift();
-      if (this.#closes.length >= limits.closesMax) {
-        return this.#break(`its gateway closed the connection ${limits.closesMax} times (${code})`);
-      }
+    if (!this.#ready && this.#hasHello) sessions.resumeFailed();
+    const at = steady();
+    this.#closes.push(at);
+    while (at - this.#closes[0]! > 60_000) this.#closes.shift();
+    if (this.#closes.length >= limits.closesMax) {
+      return this.#break(`its gateway closed the connection ${limits.closesMax} times (${code})`);
     }
     health.become('degraded', `the connection was closed (${code}); it is made again`);
-    this.#connectingSince = steady();
+    this.#connectingSince = at;
     this.#hasHello = false;
     this.#ready = false;
     void this.#openAgain();

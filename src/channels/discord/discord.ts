@@ -125,12 +125,31 @@ const finalRefusals: Readonly<Record<number, string>> = {
   50013: 'the bot may not write in that channel (50013)',
 };
 
-const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN_MESSAGE']);
+/**
+ * Limits that Discord tells by another status than 429, in our words (SnowTransfer#43,
+ * davidhozic/discord-advertisement-framework#82).
+ */
+const temporaryRefusals: Readonly<Record<number, string>> = {
+  40003: 'the bot opens direct messages too fast (40003)',
+};
 
-/** Servers that ignore `fail_if_not_exists` answer in one of these ways. */
-function isAnsweredGone({ status, code, names }: Refused): boolean {
+/** Discord names each fault of the reference so. */
+const referenceFault = /^(?:REPLIES|MESSAGE_REFERENCE)_/;
+/**
+ * The answered message is gone; or the bot may not read the channel's history (160002,
+ * grammar-nazi-bot#244; 160009, discord-api-docs#8424).
+ */
+const referenceCodes: ReadonlySet<number | null> = new Set([10_008, 160_002, 160_009]);
+
+/**
+ * Whether the message could go without its reference. `fail_if_not_exists` covers only a message
+ * that is gone, and not on every server. A message may also count as a system message
+ * (hermes-agent#1293).
+ */
+function refusesReference({ status, code, names }: Refused): boolean {
   if (status >= 500) return false;
-  return code === 10_008 || (code === 50_035 && names.some((name) => goneNames.has(name)));
+  if (referenceCodes.has(code)) return true;
+  return code === 50_035 && names.some((name) => referenceFault.test(name));
 }
 
 const eyes = encodeURIComponent('👀');
@@ -199,13 +218,15 @@ class DiscordPlatform implements Platform<Target, Refused> {
   readonly refusesFile = refusesFile;
 
   repair(outgoing: Outgoing<Target>, refusal: Refused): boolean {
-    const isGone = outgoing.refers && outgoing.edits === null && isAnsweredGone(refusal);
-    if (isGone) outgoing.refers = false;
-    return isGone && outgoing.target.message !== null;
+    const isRefused = outgoing.refers && outgoing.edits === null && refusesReference(refusal);
+    if (isRefused) outgoing.refers = false;
+    return isRefused && outgoing.target.message !== null;
   }
 
   meaningOf({ status, code }: Refused): Meaning | null {
     if (status < 400 || status === 401 || status >= 500) return null;
+    const limit = code === null ? undefined : temporaryRefusals[code];
+    if (limit !== undefined) return { kind: 'rate_limited', isFinal: false, detail: limit };
     const detail = code === null ? undefined : finalRefusals[code];
     return { kind: status === 404 ? 'gone' : 'rejected', isFinal: true, detail };
   }

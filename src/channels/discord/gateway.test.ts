@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botToken } from '../../../test/fake/scripted-discord.ts';
+import { fromNow } from '../../../test/support/hand-clock.ts';
 
 const resumeFrom = (frame: { d: Record<string, unknown> } | undefined): unknown => frame?.d['seq'];
 
@@ -316,5 +317,21 @@ suite('the gateway', { concurrency: true }, () => {
     await bench.discord.until(() => channel.health().state === 'degraded');
     assert.match(channel.health().reason ?? '', /too many new sessions/);
     assert.equal(bench.discord.framesOf(2).length, 0);
+  });
+
+  // discord.js#5134: a wait of hours; a connection that was resumed may outlive it.
+  test('a session that is lost after that time is followed by a new one at once', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    const first = await bench.run();
+    await discord.until(() => ledger.cursors.has('session'));
+    await first.stop();
+    discord.sessionsLeft = 0;
+    let skippedMs = 0;
+    const { channel } = await bench.run({ steady: () => fromNow(skippedMs) });
+    await discord.until(() => channel.health().state === 'up');
+    skippedMs = 61_000;
+    discord.send({ op: 9, d: false });
+    await discord.until(() => discord.sessions === 2);
   });
 });

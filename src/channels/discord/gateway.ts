@@ -132,7 +132,9 @@ class Gateway {
       const { status, retryAfterMs } = answer;
       if (status === 401)
         return { kind: 'refused', message: tokenRefused(this.#deps.config.tokenEnv) };
-      if (status === 429) return { kind: 'waits', ms: retryAfterMs ?? 0 };
+      if (status === 429) {
+        return { kind: 'waits', ms: Math.max(retryAfterMs ?? 0, this.#deps.limits.pauseMs) };
+      }
       return broken(`Discord answered ${status} when it was asked for its gateway`);
     }
     return parseGatewayInfo(answer.body) ?? broken('Discord did not say where its gateway is');

@@ -184,6 +184,19 @@ test('a limit is waited for, and a channel closed to us is counted and forgotten
   assert.match(warned.message, /0 messages or more were left out, and 1 channels/);
 });
 
+// nirn-proxy#14, discord-api-docs#849: for hours a firewall refused what Discord allows.
+test('a page of a firewall closes no channel: it is asked again', async () => {
+  const { bench, discord, ledger, missed, loseSession } = await startLost();
+  await using _ = bench;
+  missed(['second']);
+  const refused = { status: 403, body: { code: 40_333, message: 'internal network error' } };
+  discord.gets.push({ status: 403, body: '<title>Attention Required!</title>' }, refused);
+  loseSession();
+  await discord.until(() => ledger.session.id === 'session-2');
+  assert.ok(ledger.texts.includes('second'));
+  assert.ok(bench.calls.every(([name]) => name !== 'warned'));
+});
+
 test('without a place to begin from nothing is fetched', async () => {
   await using bench = await startDiscordBench();
   const { discord, ledger } = bench;

@@ -211,8 +211,10 @@ export class Intake {
       const route = `/channels/${id}/messages?after=${after}&limit=${pageMax}` as const;
       const result = await api.call('GET', route, { signal });
       if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
-      const status = result.kind === 'refused' ? result.status : 0;
-      if (status === 403 || status === 404) {
+      // A firewall's page says nothing about the channel (discord-api-docs#849).
+      const isOfDiscord =
+        result.kind === 'refused' && (result.code !== null || result.description !== '');
+      if (isOfDiscord && (result.status === 403 || result.status === 404)) {
         // The channel is gone, or the bot may no longer read it.
         places.remove(id);
         return null;

@@ -36,6 +36,8 @@ const cases: readonly [number, number, string][] = [
   [403, 50_013, 'dead rejected: the bot may not write in that channel (50013)'],
   [404, 10_003, 'dead gone: the channel is gone (10003)'],
   [403, 50_007, 'dead rejected: that person takes no direct messages from the bot (50007)'],
+  // SnowTransfer#43, davidhozic/discord-advertisement-framework#82
+  [403, 40_003, 'retry rate_limited not arrived'],
   [401, 0, 'retry unauthorized not arrived'],
   [500, 0, 'retry server_error may have arrived'],
   [502, 0, 'retry server_error may have arrived'],
@@ -94,6 +96,67 @@ test('429 is a pause of the platform, and nothing waits for it', async () => {
   const outcome = await within('the outcome', send(bench, answer));
   assert.ok(outcome.kind === 'paced' && outcome.asked?.kind === 'rate_limited');
   assert.ok(outcome.pauseMs >= 3_600_000 && outcome.asked.status === 429);
+});
+
+// discord-api-docs#849, #6473, nirn-proxy#14: the answers of the firewall before Discord.
+const firewall = [
+  { status: 403, body: '<title>Attention Required! | Cloudflare</title>' },
+  { status: 403, body: { code: 40_333, message: 'internal network error' } },
+  { status: 404, body: '' },
+];
+
+for (const answer of firewall) {
+  test(`${JSON.stringify(answer)} of a firewall costs no reply`, async () => {
+    await using bench = await startDiscordBench();
+    const outcome = await send(bench, answer);
+    assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+    assert.match(outcome.failure.detail, /a proxy or a firewall before the platform refused it/);
+  });
+}
+
+test('the time of a 429 may stand in its body alone', async () => {
+  await using bench = await startDiscordBench();
+  const outcome = await send(bench, { status: 429, body: { retry_after: 0.65, global: false } });
+  assert.ok(outcome.kind === 'paced' && outcome.pauseMs === 650);
+});
+
+// discord-api-docs#5810, openclaw#74489: a page of Cloudflare (1015), or these words.
+const banned = { code: 0, message: 'You are being blocked from accessing our API temporarily' };
+
+for (const body of [banned, '<title>Error 1015</title>']) {
+  const name = typeof body === 'string' ? 'a page' : 'JSON';
+  test(`a ban of the address, as ${name}, holds up every call for a minute`, async () => {
+    await using bench = await startDiscordBench();
+    const { discord } = bench;
+    const { channel } = await bench.run();
+    await discord.until(() => channel.health().state === 'up');
+    discord.posts.push({ status: 429, body });
+    const outcome = await channel.deliver(reply, attempt, new Stopper());
+    assert.ok(outcome.kind === 'paced' && outcome.pauseMs >= 60_000);
+    const elsewhere = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
+    const later = await channel.deliver(elsewhere, attempt, new Stopper());
+    assert.ok(later.kind === 'paced' && later.asked === null);
+    const asked = (): number => discord.calls.filter(({ path }) => path.endsWith('bot')).length;
+    const before = asked();
+    discord.send({ op: 0 });
+    await discord.until(() => /too many new sessions/.test(channel.health().reason ?? ''));
+    assert.equal(asked(), before);
+  });
+}
+
+test('a limit of one kind of call without a time holds up no other call', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  await channel.open();
+  // discord-api-docs#4413: a limit of edits, in no header.
+  bench.discord.posts.push({
+    status: 429,
+    body: { code: 30_046, message: 'Maximum number of edits' },
+  });
+  const stop = new Stopper();
+  const outcome = await channel.deliver(reply, attempt, stop);
+  assert.ok(outcome.kind === 'paced' && outcome.pauseMs >= 60_000);
+  assert.deepEqual(await channel.deliver(reply, attempt, stop), { kind: 'delivered' });
 });
 
 test('a global limit holds up other channels too, without asking, and holds no timer', async () => {
@@ -213,10 +276,17 @@ const unknownReference = {
   },
 };
 
-for (const body of [unknownReference, { code: 10_008, message: 'Unknown Message' }]) {
-  test(`a question that is gone (${body.code}) costs the reference, not the reply`, async () => {
+const refused: readonly [number, { code: number; message: string }][] = [
+  [400, unknownReference],
+  [400, { code: 10_008, message: 'Unknown Message' }],
+  [403, { code: 160_002, message: 'Cannot reply without permission to read message history' }],
+  [403, { code: 160_009, message: 'Cannot reference a message without permission to read …' }],
+];
+
+for (const [status, body] of refused) {
+  test(`a reference that is refused (${body.code}) is left out, not the reply`, async () => {
     await using bench = await startDiscordBench();
-    assert.deepEqual(await send(bench, { status: 400, body }), { kind: 'delivered' });
+    assert.deepEqual(await send(bench, { status, body }), { kind: 'delivered' });
     const posts = bench.discord.postsTo('/messages').map((post) => post.body as object);
     assert.deepEqual(
       posts.map((post) => 'message_reference' in post),

@@ -195,6 +195,33 @@ test('direct chats, mentions and threads come in, and answers go where they belo
   assert.equal(ledger.texts.length, 3, 'our own messages are no messages');
 });
 
+// grammar-nazi-bot#244, hermes-agent#1293: Discord refuses the reference, and the answer was lost.
+test('where no message can be referred to, the answer comes without a reference', async () => {
+  await using stage = await startStage();
+  const { fake } = stage;
+  const general = fake.textChannel(fake.guild('Home'), 'general');
+  const thread = fake.thread(general, 'plans');
+  await stage.run();
+  await sessionKept(stage);
+  fake.hideHistory(general);
+  const us = `<@${fake.bot.id}>`;
+  fake.say(general, `${us} hello`, { author: fake.user('Ada') });
+  const question = fake.say(thread, `${us} hello`, { author: fake.user('Bo') });
+  const messages = await heard(stage, 2);
+  fake.makeSystem(question);
+  for (const message of messages) {
+    assert.deepEqual(await stage.answer(message, 'hi'), { kind: 'delivered' });
+  }
+  const shown = fake.sent.map(({ message, body }) => [
+    message.channel_id,
+    'message_reference' in body,
+  ]);
+  assert.deepEqual(shown, [
+    [general.id, false],
+    [thread.id, false],
+  ]);
+});
+
 test('a link in an answer is shown as text: the platform fetches nothing for it', async () => {
   await using stage = await startStage();
   const { fake } = stage;

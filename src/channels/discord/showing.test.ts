@@ -200,3 +200,18 @@ test('a beginning that nobody saw gives way to a file; where it is gone one is s
     assert.deepEqual([it.texts().length, it.fake.sent.length], [1, 2]);
   }
 });
+
+test('where no message can be referred to, the reply grows without a reference', async () => {
+  await using it = await startShowing();
+  const general = it.fake.textChannel(it.fake.guild('Home'), 'general');
+  const question = it.fake.say(general, 'what?', { author: it.ada });
+  it.fake.hideHistory(general);
+  const { preview, made } = it.preview(`${general.id}/${question.id}`);
+  preview.show(long);
+  await it.fake.waitForSent(1);
+  await preview.end();
+  const replaces = made.at(-1)!;
+  const target = `${general.id}/${question.id}`;
+  assert.deepEqual(await it.deliver({ text: 'four', replaces }, target), { kind: 'delivered' });
+  assert.deepEqual([it.texts(general), it.fake.sent.length], [['four'], 1]);
+});

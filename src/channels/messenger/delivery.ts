@@ -18,6 +18,7 @@ import { codeAsMarkdown } from './splitting.ts';
 import type {
   CallFault,
   CallResult,
+  Meaning,
   Outgoing,
   Platform,
   PlatformKind,
@@ -72,6 +73,12 @@ export async function deliver<T, R extends Refusal>(
       return { kind: 'delivered' };
     }
     if (result.kind === 'refused') {
+      // Discord still recognises the key of a message that is deleted (discord-api-docs#6647).
+      if (isSearched && result.status === 404 && result.description !== '') {
+        isSearched = false;
+        outgoing.key = reply.id;
+        continue;
+      }
       // After a 429 to a reply the platform takes no other reply either.
       if (result.status === 429 && result.unasked !== true) {
         platform.room.pauseFor(result.retryAfterMs ?? 0);
@@ -222,12 +229,24 @@ function outcomeOfRefusal<T, R extends Refusal>(
     const asked = failure('rate_limited', { ...facts, retryAfterMs });
     return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked };
   }
-  const meaning = platform.meaningOf?.(refusal) ?? usualMeaning(status);
+  const isPage = description === '' && (status === 403 || status === 404);
+  const known = isPage ? refusedByPage : platform.meaningOf?.(refusal);
+  const meaning = known ?? usualMeaning(status);
   const { kind, isFinal, detail } = meaning;
   const more = { ...facts, ...(detail !== undefined && { detail }) };
   if (isFinal) return { kind: 'dead', failure: failure(kind, more) };
   return retry(failure(kind, { ...more, retryAfterMs }));
 }
+
+/**
+ * The page of a proxy or a firewall says nothing about the message or its chat, and goes again
+ * (discord-api-docs#849).
+ */
+const refusedByPage: Meaning = {
+  kind: 'rejected',
+  isFinal: false,
+  detail: 'a proxy or a firewall before the platform refused it',
+};
 
 function usualMeaning(status: number): { kind: FailureKind; isFinal: boolean; detail?: string } {
   // For example, the token was revoked. Once it is corrected, waiting replies go out.

@@ -108,8 +108,12 @@ export class GrowingReply<T> implements GrowingDeps {
         ? { kind: 'unseen', message: names.unsure(known) }
         : shownAfter(result);
     }
-    const result = bestEffort.noteLimit('preview', await platform.send(outgoing, signal));
-    const made = result.kind === 'ok' ? names.in(result.body, target) : null;
+    let result = bestEffort.noteLimit('preview', await platform.send(outgoing, signal));
+    // One repair is enough for the reference (grammar-nazi-bot#244) or the topic.
+    if (result.kind === 'refused' && result.status !== 429 && platform.repair(outgoing, result)) {
+      result = bestEffort.noteLimit('preview', await platform.send(outgoing, signal));
+    }
+    const made = result.kind === 'ok' ? names.in(result.body, outgoing.target) : null;
     if (made !== null) return { kind: 'made', message: made };
     if (!mayExist(result)) return shownAfter(result);
     // The message may be there without a known id, so a second one would be too many.

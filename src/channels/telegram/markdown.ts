@@ -150,10 +150,13 @@ class Writer {
    * Telegram itself links an address that is its own text. Telegram opens only web and tg links.
    */
   #link(link: Tokens.Link | Tokens.Image, styles: Styles, indent: string): void {
-    const isWeb = /^(?:https?|tg):\/\//i.test(link.href);
-    const linked = isWeb && link.text !== link.href ? { ...styles, text_link: link.href } : styles;
-    if (link.type === 'image') return this.#put(this.#decoded(link.text) || link.href, linked);
-    if (!isWeb && !link.href.startsWith('mailto:')) return this.#put(link.raw, styles);
+    const { href, text } = link;
+    const isBare = text === href;
+    const isLinked = !isBare && isLinkable(href);
+    const linked = isLinked ? { ...styles, text_link: href } : styles;
+    if (link.type === 'image') return this.#put(this.#decoded(text) || href, linked);
+    const isShown = isLinked || (isBare && openable.test(href)) || href.startsWith('mailto:');
+    if (!isShown) return this.#put(link.raw, styles);
     this.#inline(link.tokens, linked, indent);
   }
 
@@ -185,6 +188,20 @@ class Writer {
       return length === 0 ? [] : [entityOf(type, span.offset, length, span.value)];
     });
   }
+}
+
+const openable = /^(?:https?|tg):\/\//i;
+/** The server takes a host with a dot, or of IPv6 (`check_link_impl` of tdlib/td). */
+const webLink =
+  /^https?:\/\/(?:\[[\da-f:.]+\]|[^\s/?#@:[\]{}"`]+\.[^\s/?#@:[\]{}"`]+)(?=[/?#:]|$)/i;
+const tgLink = /^tg:\/\/[\w-]+(?=[/?]|$)/i;
+
+/**
+ * The server refuses the whole message for one link that it does not take, such as one to localhost
+ * (untether#157, grammY#471).
+ */
+function isLinkable(href: string): boolean {
+  return tgLink.test(href) || (webLink.test(href) && URL.canParse(href));
 }
 
 function textOf(token: Token): string {

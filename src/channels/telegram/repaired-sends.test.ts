@@ -23,6 +23,17 @@ test('a topic that is gone is left out once', async () => {
   assert.equal(it.payloads().length, 4);
 });
 
+// TediCross#243, BetterForward#58: a server that still remembers the topic says so.
+test('a topic that is deleted is left out, and a closed one keeps the reply out', async () => {
+  await using it = await startSending();
+  it.telegram.plan('sendMessage', refusal(400, 'Bad Request: TOPIC_DELETED'));
+  assert.equal((await it.send('four', '[-100200,5,17]')).kind, 'delivered');
+  assert.equal(it.payloads()[1]?.['message_thread_id'], undefined);
+  it.telegram.plan('sendMessage', refusal(400, 'Bad Request: TOPIC_CLOSED'));
+  assert.equal((await it.send('four', '[-100200,5,17]')).kind, 'dead');
+  assert.equal(it.payloads().length, 3);
+});
+
 test('a group that became a supergroup is found there', async () => {
   await using it = await startSending();
   const moved = refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', {
@@ -51,6 +62,15 @@ test('where a group has had its allowance, what is mended waits for its place', 
     return it.payloads().length === 5;
   });
   assert.deepEqual(await sending, { kind: 'delivered' });
+});
+
+test('older servers have other words for a question that was deleted', async () => {
+  await using it = await startSending();
+  // tdlib/telegram-bot-api#469, aiogram#447
+  for (const words of ['replied message not found', 'Reply message not found']) {
+    it.telegram.plan('sendMessage', refusal(400, `Bad Request: ${words}`));
+    assert.deepEqual(await it.send('four', '[-100200,5,17]'), { kind: 'delivered' }, words);
+  }
 });
 
 test('a question that was deleted costs the reference, not the reply', async () => {

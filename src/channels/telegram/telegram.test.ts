@@ -9,6 +9,8 @@ import { createHttpClient } from '../../lib/http-client.ts';
 import { testChannel } from '../../../test/contract/channel.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { bot, said, ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
+import { refusal } from '../../../test/fake/sending-telegram.ts';
+import { Stopper } from '../../lib/stop.ts';
 import { noteAccept, noteEvents } from '../../../test/fake/webhook.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import type { Channel } from '../channel.ts';
@@ -98,6 +100,19 @@ test('what is no token makes this channel unfit, and the variable is named', asy
     assert.match(opened.message, /TELEGRAM_TOKEN/);
     assert.ok(wrong.length < 2 || !opened.message.includes(wrong));
     assert.equal(it.channel.health().state, 'failed');
+  }
+});
+
+// tdlib/telegram-bot-api#32, #82: asked again, it gives the file.
+test('a file that is away for now may be fetched later; a wrong name may not', async () => {
+  await using it = await start();
+  await it.channel.open();
+  const words = ['wrong file_id or the file is temporarily unavailable', 'invalid file_id'];
+  for (const [index, description] of words.entries()) {
+    it.telegram.plan('getFile', refusal(400, `Bad Request: ${description}`));
+    const result = await it.channel.fetch?.('AgACAgIAAxkBAAI', 1_000, new Stopper());
+    assert.ok(result?.kind === 'failed');
+    assert.deepEqual([result.failure.retryable, result.failure.status], [index === 0, 400]);
   }
 });
 

@@ -215,7 +215,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       outgoing.target = { ...target, chat: migrateToChat };
       outgoing.refers = false;
       outgoing.edits = null;
-    } else if (target.thread !== null && /thread not found/i.test(description)) {
+    } else if (target.thread !== null && topicIsGone.test(description)) {
       outgoing.target = { ...target, thread: null };
     } else if (outgoing.refers && target.replyTo !== null && answeredIsGone.test(description)) {
       outgoing.refers = false;
@@ -288,8 +288,11 @@ export class TelegramPlatform implements Platform<Target, Refused> {
     const answer = await this.#api.call('getFile', { file_id: file }, callMs.file, signal);
     if (answer.kind === 'fault') return failedFetch(answer.fault);
     if (answer.kind === 'refused') {
-      if (/too big/i.test(answer.description)) return { kind: 'too_large' };
-      return unfetched(answer.status);
+      const { status, description } = answer;
+      if (/too big/i.test(description)) return { kind: 'too_large' };
+      return fileIsAway.test(description)
+        ? failedFetch('server_error', { status })
+        : unfetched(status);
     }
     const { file_path, file_size: size } = fieldsOf(answer.body);
     const path = string(file_path);
@@ -356,9 +359,16 @@ export class TelegramPlatform implements Platform<Target, Refused> {
 }
 
 const fileRefused = /document|file|too large|too big/i;
-/** The words of today's servers, and of older ones that ignore `allow_sending_without_reply`. */
+/**
+ * The words of today's servers, and of older ones that ignore `allow_sending_without_reply`
+ * (tdlib/telegram-bot-api#469).
+ */
 const answeredIsGone =
-  /message to be replied not found|reply message not found|reply_message_id_invalid/i;
+  /message to be replied not found|repl(?:y|ied) message not found|reply_message_id_invalid/i;
+/** The second word: the server still remembered the topic (TediCross#243, BetterForward#58). */
+const topicIsGone = /thread not found|topic_deleted/i;
+/** The platform itself says that a later try may succeed (tdlib/telegram-bot-api#32, #82). */
+const fileIsAway = /temporar\w+ unavailable/i;
 /**
  * A relative path of plain names. A self-hosted server may give a path on its own disk; svc does
  * not read it.

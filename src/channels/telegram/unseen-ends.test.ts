@@ -64,6 +64,15 @@ test('what surely did not arrive is tried on by the schedule, also when marked',
   }
 });
 
+test('a page that refuses it says nothing of the person or the chat: it is tried on', async () => {
+  await using it = await startSending();
+  for (const status of [403, 404]) {
+    it.telegram.plan('sendMessage', page(status));
+    const outcome = await it.send('four');
+    assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived, String(status));
+  }
+});
+
 test('the second try of a send whose end was not seen comes 20 to 60 s later', async () => {
   for (const [random, pauseMs] of [
     [0, 20_000],

@@ -275,6 +275,9 @@ function placeOf(wire: Fields): Place | null {
   const number = wire['message_id'];
   const id = chat?.['id'];
   if (typeof id !== 'number' || typeof number !== 'number') return null;
+  // Direct messages of a channel: its people would share one conversation, and a reply without the
+  // number of its topic is refused (Bot API 9.2).
+  if (chat?.['is_direct_messages'] === true) return null;
   const isGroup = chat?.['type'] === 'group' || chat?.['type'] === 'supergroup';
   if (!isGroup && chat?.['type'] !== 'private') return null;
   const topic = wire['is_topic_message'] === true ? wire['message_thread_id'] : null;

@@ -14,6 +14,8 @@ export type ChannelState = {
   readonly messages: Message[];
   /** The refusal of every request about this channel. */
   refusal: ErrorName | null;
+  /** Without it the bot gets no history, and can neither refer to a message nor react to one. */
+  readsHistory: boolean;
 };
 
 export type More = {
@@ -149,7 +151,12 @@ export class Guilds {
 
   #open(channel: Omit<Channel, 'id' | 'last_message_id'>): Channel {
     const whole = { ...channel, id: this.nextId(), last_message_id: null } as Channel;
-    this.channels.set(whole.id, { channel: whole, messages: [], refusal: null });
+    this.channels.set(whole.id, {
+      channel: whole,
+      messages: [],
+      refusal: null,
+      readsHistory: true,
+    });
     return whole;
   }
 }

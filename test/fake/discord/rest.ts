@@ -107,7 +107,7 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
   const state = host.guilds.channels.get(id);
   if (state === undefined) return failed('unknownChannel');
   // A bot that may not send may still read.
-  const { refusal } = state;
+  const { refusal, readsHistory } = state;
   const sends = request.method !== 'GET';
   if (refusal !== null && (sends || refusal === 'missingAccess' || refusal === 'unknownChannel')) {
     return failed(refusal);
@@ -117,7 +117,7 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
     case 'GET /channels/:id':
       return fine({ ...state.channel, last_message_id: state.messages.at(-1)?.id ?? null });
     case 'GET /channels/:id/messages':
-      return listMessages(state, request.query);
+      return readsHistory ? listMessages(state, request.query) : fine([]);
     case 'GET /channels/:id/messages/:id':
     case 'PATCH /channels/:id/messages/:id':
     case 'DELETE /channels/:id/messages/:id': {
@@ -130,6 +130,7 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
     case 'POST /channels/:id/messages':
       return createMessage(host, state, (request.body ?? {}) as Body, request.files ?? []);
     case 'PUT /channels/:id/messages/:id/reactions/:emoji/@me': {
+      if (!readsHistory) return failed('missingPermissions');
       const [, , , , messageId = '', , emoji = ''] = request.path.split('/');
       if (!state.messages.some((one) => one.id === messageId)) return failed('unknownMessage');
       host.reactions.push({ messageId, emoji: decodeURIComponent(emoji) });
@@ -173,6 +174,9 @@ function listMessages({ messages }: ChannelState, query: URLSearchParams): RestA
 
 type Body = Readonly<Record<string, unknown>>;
 
+/** The types that a message can refer to: default, reply, slash command, context menu command. */
+const answerable: ReadonlySet<number> = new Set([0, 19, 20, 23]);
+
 /** The checks of new and edited messages alike; null: no fault. */
 function contentFault(body: Body, flagsAllowed: number): RestAnswer | null {
   const given = body['content'] ?? '';
@@ -215,18 +219,23 @@ function createMessage(
     return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', `Must be ${nonceMax} or fewer in length.`);
   }
   const replyTo = repliedTo(state, body['message_reference']);
+  if (replyTo !== null && !state.readsHistory) return failed('noHistory');
   if (replyTo === 'gone') {
     return invalid('message_reference', 'REPLIES_UNKNOWN_MESSAGE', 'Unknown message');
+  }
+  if (replyTo !== null && !answerable.has(replyTo.type)) {
+    const code = 'REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE';
+    return invalid('message_reference', code, 'Cannot reply to a system message');
   }
   if (nonce !== undefined && body['enforce_nonce'] === true) {
     const since = host.now() - nonceMs;
     const same = host.sent.find(
       ({ message, at }) => at > since && String(message.nonce) === String(nonce),
     );
-    // The message as it is now. The page does not say whether a deleted message counts.
+    // The message as it is now. A deleted one counts, too (discord-api-docs#6647).
     const { id } = same?.message ?? {};
-    if (same !== undefined)
-      return fine(state.messages.find((one) => one.id === id) ?? same.message);
+    const there = state.messages.find((one) => one.id === id);
+    if (same !== undefined) return there === undefined ? failed('unknownMessage') : fine(there);
   }
   const message = host.guilds.write(state, host.bot, content, {
     ...(replyTo !== null && { replyTo }),

@@ -97,6 +97,7 @@ export const errors = {
   cannotActInDirect: [403, 50_003, 'Cannot execute action on a DM channel'],
   notOwnMessage: [403, 50_005, 'Cannot edit a message authored by another user'],
   missingPermissions: [403, 50_013, 'Missing Permissions'],
+  noHistory: [403, 160_002, 'Cannot reply without permission to read message history'],
   tooLarge: [413, 40_005, 'Request entity too large'],
   invalidJson: [400, 50_109, 'The request body contains invalid JSON.'],
 } as const;

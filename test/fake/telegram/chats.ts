@@ -10,6 +10,8 @@ export type ChatState = {
   readonly messages: Map<number, Message>;
   /** Ids of its open topics, in a forum. */
   readonly topics: Map<number, string>;
+  /** Deleted topics that the server still remembers. */
+  readonly deletedTopics: Set<number>;
   /** The person has blocked the bot: 403. */
   blocked: boolean;
   /** The bot was removed: 403. */
@@ -70,6 +72,12 @@ export class Chats {
     return this.#open({ id, type: 'supergroup', title, ...(forum && { is_forum: true as const }) });
   }
 
+  /** The chat in which people write to a channel, each of them in a topic of their own. */
+  directMessages(title: string): Chat {
+    const id = -1_001_700_000_000 - ++this.#lastId;
+    return this.#open({ id, type: 'supergroup', title, is_direct_messages: true });
+  }
+
   channel(title: string): Chat {
     return this.#open({ id: -1_001_500_000_000 - ++this.#lastId, type: 'channel', title });
   }
@@ -114,6 +122,7 @@ export class Chats {
       chat,
       messages: new Map(),
       topics: new Map(),
+      deletedTopics: new Set(),
       blocked: false,
       kicked: false,
       migratedTo: null,

@@ -269,7 +269,11 @@ function writableChat({ chats }: World, params: Params): ChatState | Refusal {
 /** Clients give the General topic the number 1; a bot writes to it without a number. */
 function readTopic(state: ChatState, params: Params): number | undefined | Refusal {
   const given = integerOf(params['message_thread_id'], 0);
+  if (state.chat.is_direct_messages && integerOf(params['direct_messages_topic_id'], 0) === 0) {
+    return badRequest('Channel direct messages topic must be specified');
+  }
   if (given === 0) return undefined;
+  if (state.deletedTopics.has(given)) return badRequest('TOPIC_DELETED');
   return state.topics.has(given) ? given : badRequest('message thread not found');
 }
 

@@ -86,6 +86,10 @@ export function fixText({ text, entities }: FormattedText): FormattedText | Refu
     }
   }
   const kept = entities.filter(({ length }) => length > 0);
+  for (const { url } of kept) {
+    const fault = url === undefined ? null : linkFault(url);
+    if (fault !== null) return badRequest(`entity URL '${url}' is invalid: ${fault}`);
+  }
   const outside = kept.map((entity) => boundsFault(text, entity)).find((fault) => fault !== null);
   if (outside !== undefined) return badRequest(outside);
   const end = text.trimEnd().length;
@@ -94,6 +98,16 @@ export function fixText({ text, entities }: FormattedText): FormattedText | Refu
   const trimmed = text.slice(start, end);
   if (Array.from(trimmed).length > charactersMax) return badRequest('message is too long');
   return { text: trimmed, entities: kept.flatMap((entity) => within(entity, start, end)) };
+}
+
+/** The server drops such a link of HTML, and refuses it as an entity (LinkManager.cpp). */
+function linkFault(url: string): string | null {
+  if (/^(?:tg|ton|tonsite):/i.test(url)) return null;
+  const [, scheme = 'http', authority = ''] = /^(?:([^:/?#@[\]]*):\/\/)?([^/?#]*)/.exec(url) ?? [];
+  if (!/^https?$/i.test(scheme)) return 'Unsupported URL protocol';
+  const host = authority.replace(/^.*@/, '').replace(/:\d*$/, '');
+  if (host === '') return 'URL host is empty';
+  return host.includes('.') || host.startsWith('[') ? null : 'Wrong HTTP URL';
 }
 
 function boundsFault(text: string, { offset, length }: Entity): string | null {
@@ -189,6 +203,7 @@ function parseHtml(source: string): FormattedText | Refusal {
       const { offset, url } = last;
       const length = text.length - offset;
       const type = tagTypes[last.tag] ?? '';
+      if (url !== undefined && linkFault(url) !== null) continue;
       entities.push({ type, offset, length, ...(url !== undefined && { url }) });
     }
   }

@@ -47,6 +47,7 @@ export type Chat = {
   readonly first_name?: string;
   readonly username?: string;
   readonly is_forum?: true;
+  readonly is_direct_messages?: true;
 };
 
 /** https://core.telegram.org/bots/api#messageentity */
