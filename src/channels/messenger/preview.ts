@@ -110,7 +110,8 @@ export class GrowingReply<T> implements GrowingDeps {
     }
     let result = bestEffort.noteLimit('preview', await platform.send(outgoing, signal));
     // One repair is enough for the reference (grammar-nazi-bot#244) or the topic.
-    if (result.kind === 'refused' && result.status !== 429 && platform.repair(outgoing, result)) {
+    const isRefused = result.kind === 'refused' && result.status !== 429;
+    if (isRefused && platform.repair?.(outgoing, result) === true) {
       result = bestEffort.noteLimit('preview', await platform.send(outgoing, signal));
     }
     const made = result.kind === 'ok' ? names.in(result.body, outgoing.target) : null;

@@ -64,8 +64,12 @@ async function begin(): Promise<void> {
   await listen(80);
 }
 
-/** Accepts connections to every address at that port. */
+const listening = new Set<number>();
+
+/** Accepts connections to every address at that port. Two runtimes may come to one port in turn. */
 async function listen(port: number): Promise<void> {
+  if (listening.has(port)) return;
+  listening.add(port);
   const server = createServer((request, response) => void serve(request, response));
   server.listen(port, '::');
   await once(server, 'listening');
