@@ -110,8 +110,8 @@ export class GrowingReply<T> implements GrowingDeps {
     }
     let result = bestEffort.noteLimit('preview', await platform.send(outgoing, signal));
     // One repair is enough for the reference (grammar-nazi-bot#244) or the topic.
-    const isRefused = result.kind === 'refused' && result.status !== 429;
-    if (isRefused && platform.repair?.(outgoing, result) === true) {
+    const refusal = result.kind === 'refused' && result.status !== 429 ? result : null;
+    if (refusal !== null && platform.repair?.(outgoing, refusal) === true) {
       result = bestEffort.noteLimit('preview', await platform.send(outgoing, signal));
     }
     const made = result.kind === 'ok' ? names.in(result.body, outgoing.target) : null;
