@@ -219,8 +219,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       outgoing.target = { ...target, thread: null };
     } else if (outgoing.refers && target.replyTo !== null && answeredIsGone.test(description)) {
       outgoing.refers = false;
-    } else if (!outgoing.isPlain && /entit|can't parse/i.test(description)) {
-      if (this.#formatted(outgoing.text).entities.length === 0) return false;
+    } else if (this.#hasEntities(outgoing) && /entit|can't parse/i.test(description)) {
       outgoing.isPlain = true;
     } else if (buttons.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
       outgoing.buttons = [];
@@ -228,6 +227,10 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       return false;
     }
     return true;
+  }
+
+  #hasEntities({ file, isPlain, text }: Outgoing<Target>): boolean {
+    return file === null && !isPlain && this.#formatted(text).entities.length > 0;
   }
 
   meaningOf({ status }: Refused): Meaning | null {
