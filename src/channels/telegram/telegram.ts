@@ -66,9 +66,9 @@ export const telegramKind: PlatformKind<Target> = {
   // Telegram shows "typing…" for five seconds (https://core.telegram.org/bots/api#sendchataction).
   typingEveryMs: 4_000,
   silence: { ms: 90_000, reason: (seconds) => `no poll has ended for ${seconds} s` },
-  malformedToken: (tokenEnv) =>
-    `${tokenEnv} holds no bot token, which looks like 123456789:AAH…; copy the whole of it from ` +
-    `@BotFather, set ${tokenEnv} to it, restart`,
+  malformedToken: (tokenEnv) => `${tokenEnv} holds no bot token, which looks like 123456789:AAH…`,
+  tokenRemedy: (tokenEnv) =>
+    `; copy the whole of it from @BotFather, set ${tokenEnv} to it, restart`,
   parseTarget,
   // A group's id is below zero.
   isGroup: ({ chat }) => chat < 0,
