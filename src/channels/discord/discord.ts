@@ -155,6 +155,7 @@ class DiscordPlatform implements Platform<Target, Refused> {
     this.#limits = limits;
     // The API itself admits each call, since it knows the limits of the routes.
     this.room = {
+      isOfPlaces: true,
       admit: () => Promise.resolve({ kind: 'go' }),
       spare: (_target, signal, _kind, isFirst) => api.spare(signal, isFirst),
       pauseFor: () => {},

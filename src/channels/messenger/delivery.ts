@@ -192,7 +192,9 @@ export function plainOutcome<T, R extends Refusal>(
 ): DeliveryOutcome {
   if (result.kind === 'ok') return { kind: 'delivered' };
   if (result.kind === 'fault') return retry(failure(result.fault), result.sent);
-  return outcomeOfRefusal(platform, result, token, [text]);
+  const outcome = outcomeOfRefusal(platform, result, token, [text]);
+  const isRetry = outcome.kind === 'retry';
+  return isRetry ? { ...outcome, mayHaveArrived: isEndUnseen(result) } : outcome;
 }
 
 /**

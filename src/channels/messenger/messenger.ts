@@ -253,7 +253,8 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     const type = async (): Promise<boolean> => {
       const call = () => platform.showTyping(target, signal);
       const result = await bestEffort.offer('typing', target, call, signal);
-      return result?.kind !== 'refused' || isPassing(result);
+      if (result?.kind !== 'refused' || result.unasked === true) return true;
+      return isPassing(result) && !(result.status === 429 && platform.room.isOfPlaces === true);
     };
     this.#typing.begin(address.target, this.#kind.typingEveryMs, type, signal);
     if (!this.#kind.isAcknowledged(target) || !this.#seenMessages.isFirst(address.target)) return;

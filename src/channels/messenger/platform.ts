@@ -226,6 +226,10 @@ export type Spare = 'message' | 'notice' | 'draft';
 /** The room under the rate limits of a platform. `T` is the place of a call. */
 export interface Room<T> {
   /**
+   * Set if a 429 limits the place of its call alone. Absent: it limits its kind of call everywhere.
+   */
+  readonly isOfPlaces?: true;
+  /**
    * Resolves with `go` when one message may be sent there.
    * @param waitMsMax the longest wait for the place, in milliseconds; absent: moments
    */
