@@ -110,6 +110,20 @@ test('a preview or an edit that is answered by a 503 may come yet, and the reply
   assert.deepEqual(again.made, [`${name}/unsure`]);
 });
 
+test('taking a message away before its reply has five seconds, and is then tried anew', async (t) => {
+  await using it = await startShowing();
+  await it.deliver({ text: 'the beginning …' });
+  const replaces = `${it.chat.id}/${it.fake.sent[0]!.message.id}/unsure`;
+  const limits: number[] = [];
+  t.mock.method(AbortSignal, 'timeout', (ms: number) => {
+    limits.push(ms);
+    return AbortSignal.abort();
+  });
+  const outcome = await it.deliver({ text: 'four', replaces });
+  assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+  assert.deepEqual([limits, it.texts()], [[5_000], ['the beginning …']]);
+});
+
 test('without streaming there is no preview', async () => {
   await using it = await startShowing({ streaming: false });
   const shows = ['preview', 'begun'].map((name) => Reflect.get(it.channel, name) as unknown);

@@ -33,7 +33,7 @@ import {
 import { kindOf, type MessengerConfig } from '../registry.ts';
 import { BestEffort, Typing } from './best-effort.ts';
 import { CommandMenu } from './command-menu.ts';
-import { deliver, outgoingOf, plainOutcome, withoutUnsure } from './delivery.ts';
+import { deliver, outgoingOf, plainOutcome, remove, withoutUnsure } from './delivery.ts';
 import { Cleanup, GrowingMessage, noPreview } from './growing-message.ts';
 import type { Platform, PlatformKind, Refusal } from './platform.ts';
 import { GrowingReply, previewKey } from './preview.ts';
@@ -55,7 +55,6 @@ export type ClientDeps = Pick<MessengerDeps, 'token' | 'http' | 'deadlines' | 'n
 };
 
 const downloadMs = 30_000;
-const removeMs = 5_000;
 
 type Loaded<T, R extends Refusal> = {
   readonly platform: Platform<T, R>;
@@ -191,7 +190,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     const platform = this.#platform;
     if (platform === null) return false;
     const known = this.#kind.names.sureOf(name) ?? name;
-    const result = await platform.remove(known, AbortSignal.timeout(removeMs));
+    const result = await remove(platform, known);
     return result.kind === 'refused' ? isPassing(result) : result.kind === 'fault';
   }
 
