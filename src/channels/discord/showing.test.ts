@@ -63,7 +63,7 @@ test('it waits for no limit: what has no room is not shown, and the reply is lat
   assert.deepEqual(it.texts(), ['before', 'before']);
 });
 
-test('a 429 in one channel ends the preview and "typing" there, and none elsewhere', async () => {
+test('a 429 in one channel ends what is shown there, and nothing elsewhere', async () => {
   await using it = await startShowing({}, {}, 20);
   const typing = 'POST /channels/:id/typing';
   const limit = { kind: 'rate-limit', retryAfterSeconds: 3_000 } as const;
@@ -91,7 +91,7 @@ test('a 429 in one channel ends the preview and "typing" there, and none elsewhe
   await Promise.all([here.preview.end(), there.preview.end()]);
 });
 
-test('a preview or an edit that is answered by a 503 may come yet, and the reply knows', async () => {
+test('a preview that is answered by a 503 may come yet, and the reply knows', async () => {
   await using it = await startShowing();
   const unavailable = { kind: 'status', status: 503 } as const;
   it.fake.fail(create, unavailable);
@@ -110,7 +110,7 @@ test('a preview or an edit that is answered by a 503 may come yet, and the reply
   assert.deepEqual(again.made, [`${name}/unsure`]);
 });
 
-test('taking a message away before its reply has five seconds, and is then tried anew', async (t) => {
+test('a message is taken away before its reply within five seconds, or later', async (t) => {
   await using it = await startShowing();
   await it.deliver({ text: 'the beginning …' });
   const replaces = `${it.chat.id}/${it.fake.sent[0]!.message.id}/unsure`;
