@@ -110,6 +110,13 @@ test('a preview that is answered by a 503 may come yet, and the reply knows', as
   assert.deepEqual(again.made, [`${name}/unsure`]);
 });
 
+test('a reply that finds no preview by its key has nothing to take away', async () => {
+  await using it = await startShowing();
+  const replaces = `${it.chat.id}/p01kz8c4h9e2q7x5t0m3vbp`;
+  assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
+  assert.deepEqual([it.texts(), it.fake.calls.map(({ route }) => route)], [['four'], [create]]);
+});
+
 test('a message is taken away before its reply within five seconds, or later', async (t) => {
   await using it = await startShowing();
   await it.deliver({ text: 'the beginning …' });

@@ -119,6 +119,14 @@ function parseName(name: string): { readonly chat: number; readonly number: numb
   return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
 }
 
+const noMessage: Refused = {
+  kind: 'refused',
+  status: 404,
+  description: '',
+  retryAfterMs: null,
+  migrateToChat: null,
+};
+
 const callMs = { send: 15_000, preview: 10_000, edge: 5_000, file: 10_000, commands: 15_000 };
 /** The reply waits for a draft call under way, since a late draft would show beside the reply. */
 const draftMs = 4_000;
@@ -177,8 +185,9 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   remove(name: string, signal: AbortSignal): Promise<Result> {
-    const { chat, number } = parseName(name) ?? { chat: 0, number: 0 };
-    const payload = { chat_id: chat, message_id: number };
+    const known = parseName(name);
+    if (known === null) return Promise.resolve(noMessage);
+    const payload = { chat_id: known.chat, message_id: known.number };
     return this.#api.call('deleteMessage', payload, callMs.edge, signal);
   }
 
