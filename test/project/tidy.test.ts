@@ -404,10 +404,10 @@ const linesMost: Record<string, number> = {
   'src/telemetry': 2_800,
 };
 /** The limits of the program, and its goals. */
-const whole = { lines: { most: 114_400, goal: 85_000 }, files: { most: 704, goal: 500 } };
+const whole = { lines: { most: 113_500, goal: 85_000 }, files: { most: 640, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
-const coreLines = { most: 51_000, goal: 45_000 };
+const coreLines = { most: 49_500, goal: 45_000 };
 
 test('each room, the core and the whole stay within their budget of lines', (t) => {
   const row = (name: string, files: readonly string[], most: number, goal?: number) => {

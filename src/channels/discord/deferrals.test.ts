@@ -144,7 +144,7 @@ test('a try that ends badly is tried again at the same place', async () => {
   const patch = 'PATCH /webhooks/:id/:token/messages/@original';
   it.discord.fail(patch, { kind: 'status', status: 500 });
   const failed = await complete(deferrals, it.api, reply('one'), target);
-  assert.equal(failed?.kind, 'retry');
+  assert.ok(failed?.kind === 'retry' && failed.mayHaveArrived);
   it.discord.fail(patch, { kind: 'rate-limit', retryAfterSeconds: 1 });
   const limited = await complete(deferrals, it.api, reply('one'), target);
   assert.equal(limited?.kind, 'paced');

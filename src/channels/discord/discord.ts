@@ -30,7 +30,7 @@ import type {
   Room,
 } from '../messenger/platform.ts';
 import { codeAsMarkdown } from '../messenger/splitting.ts';
-import { createApi, type Api, type Refused, type Result } from './api.ts';
+import { createApi, refusal, type Api, type Refused, type Result } from './api.ts';
 import { tokenRefused } from './connection.ts';
 import { gatewayLimits, runGateway, type GatewayLimits } from './gateway.ts';
 import { Deferrals, fileForm, publishCommands, refusesFile } from './interactions.ts';
@@ -173,6 +173,7 @@ class DiscordPlatform implements Platform<Target, Refused> {
     this.#limits = limits;
     // The API itself admits each call, since it knows the limits of the routes.
     this.room = {
+      isOfPlaces: true,
       admit: () => Promise.resolve({ kind: 'go' }),
       spare: (_target, signal, _kind, isFirst) => api.spare(signal, isFirst),
       pauseFor: () => {},
@@ -208,6 +209,8 @@ class DiscordPlatform implements Platform<Target, Refused> {
   }
 
   remove(name: string, signal: AbortSignal): Promise<Result> {
+    // The name of a preview that may exist is none of a message.
+    if (parseName(name) === null) return Promise.resolve(refusal(404));
     return this.#api.call('DELETE', routeTo(name), { signal });
   }
 

@@ -63,6 +63,74 @@ test('it waits for no limit: what has no room is not shown, and the reply is lat
   assert.deepEqual(it.texts(), ['before', 'before']);
 });
 
+test('a 429 in one channel ends what is shown there, and nothing elsewhere', async () => {
+  await using it = await startShowing({}, {}, 20);
+  const typing = 'POST /channels/:id/typing';
+  const limit = { kind: 'rate-limit', retryAfterSeconds: 3_000 } as const;
+  for (const route of [create, typing]) it.fake.fail(route, limit);
+  const ending = new AbortController();
+  const work = (target: string) => {
+    const address = { channel: 'messenger_b:1', target } as Reply['address'];
+    it.channel.showWorking?.(address, ending.signal);
+  };
+  const typed = (target: string) =>
+    it.fake.calls.filter(({ path }) => path.includes(target)).length;
+  const here = it.preview(it.chat.id);
+  here.preview.show(long);
+  work(it.chat.id);
+  await it.called(create);
+  await it.called(typing);
+  const { id } = it.fake.textChannel(it.fake.guild('House'), 'general');
+  const there = it.preview(id);
+  there.preview.show(long);
+  work(id);
+  await it.fake.waitForSent(1);
+  await until('typing goes on elsewhere', () => typed(`${id}/typing`) >= 2);
+  assert.deepEqual([typed(`${it.chat.id}/typing`), here.made], [1, []]);
+  ending.abort();
+  await Promise.all([here.preview.end(), there.preview.end()]);
+});
+
+test('a preview that is answered by a 503 may come yet, and the reply knows', async () => {
+  await using it = await startShowing();
+  const unavailable = { kind: 'status', status: 503 } as const;
+  it.fake.fail(create, unavailable);
+  const first = it.preview(it.chat.id);
+  first.preview.show(long);
+  await it.called(create);
+  await first.preview.end();
+  assert.deepEqual(first.made, [`${it.chat.id}/p01kz8c4h9e2q7x5t0m3vbp`]);
+  await it.deliver({ text: 'four' });
+  const name = `${it.chat.id}/${it.fake.sent[0]!.message.id}`;
+  it.fake.fail(patch, unavailable);
+  const again = it.preview(it.chat.id, name);
+  again.preview.show(long);
+  await it.called(patch);
+  await again.preview.end();
+  assert.deepEqual(again.made, [`${name}/unsure`]);
+});
+
+test('a reply that finds no preview by its key has nothing to take away', async () => {
+  await using it = await startShowing();
+  const replaces = `${it.chat.id}/p01kz8c4h9e2q7x5t0m3vbp`;
+  assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
+  assert.deepEqual([it.texts(), it.fake.calls.map(({ route }) => route)], [['four'], [create]]);
+});
+
+test('a message is taken away before its reply within five seconds, or later', async (t) => {
+  await using it = await startShowing();
+  await it.deliver({ text: 'the beginning …' });
+  const replaces = `${it.chat.id}/${it.fake.sent[0]!.message.id}/unsure`;
+  const limits: number[] = [];
+  t.mock.method(AbortSignal, 'timeout', (ms: number) => {
+    limits.push(ms);
+    return AbortSignal.abort();
+  });
+  const outcome = await it.deliver({ text: 'four', replaces });
+  assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+  assert.deepEqual([limits, it.texts()], [[5_000], ['the beginning …']]);
+});
+
 test('without streaming there is no preview', async () => {
   await using it = await startShowing({ streaming: false });
   const shows = ['preview', 'begun'].map((name) => Reflect.get(it.channel, name) as unknown);

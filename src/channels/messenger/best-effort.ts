@@ -28,7 +28,7 @@ const limitMsMax = 1_000;
 const triesMax = 5;
 
 export type BestEffortDeps<T> = {
-  readonly room: Pick<Room<T>, 'spare'>;
+  readonly room: Pick<Room<T>, 'spare' | 'isOfPlaces'>;
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
 };
@@ -91,6 +91,8 @@ export class BestEffort<T> implements Offers<T> {
 
   /** Stops that kind of call for as long as the platform asks. @returns the result itself */
   noteLimit<R extends CallResult>(kind: Kind, result: R): R {
+    // A preview and "typing…" end in their own place. Eyes are put once in a place.
+    if (this.#deps.room.isOfPlaces === true && kind !== 'reaction') return result;
     if (result.kind === 'refused' && result.status === 429 && result.unasked !== true) {
       this.#backoff.start(kind, result.retryAfterMs ?? 0);
     }

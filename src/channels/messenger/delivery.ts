@@ -31,6 +31,8 @@ const repairedMsMax = 15_000;
 const triesMax = 8;
 /** The pause before the second send after an unseen end: 20 to 60 s. */
 const unseenPause = { ms: 40_000, share: 0.5 };
+/** How long a try to delete a message takes at most. */
+const removeMs = 5_000;
 
 export type DeliveryDeps<T, R extends Refusal> = {
   readonly kind: PlatformKind<T>;
@@ -66,7 +68,7 @@ export async function deliver<T, R extends Refusal>(
         isSearched = false;
         outgoing.key = reply.id;
         if (outgoing.file === null) outgoing.edits = name;
-        else await platform.remove(name, signal);
+        else await remove(platform, name, signal);
         continue;
       }
       if (name !== null) sent?.(name);
@@ -87,6 +89,16 @@ export async function deliver<T, R extends Refusal>(
     }
     return outcomeOf(deps, result, reply, outgoing, attempt);
   }
+}
+
+/** Tries once to delete the message, in five seconds at most. */
+export function remove<T, R extends Refusal>(
+  platform: Platform<T, R>,
+  name: string,
+  signal?: AbortSignal,
+): Promise<CallResult<R>> {
+  const limit = AbortSignal.timeout(removeMs);
+  return platform.remove(name, signal === undefined ? limit : AbortSignal.any([signal, limit]));
 }
 
 /** The message that a reply makes there. */
@@ -156,7 +168,7 @@ export async function withoutUnsure<T, R extends Refusal>(
   const { replaces, ...rest } = reply;
   const name = replaces === undefined ? null : kind.names.sureOf(replaces);
   if (name === null) return { kind: 'ready', reply };
-  const result = await platform.remove(name, signal);
+  const result = await remove(platform, name, signal);
   if (result.kind === 'ok') return { kind: 'ready', reply: rest };
   if (result.kind === 'fault') return retry(failure(result.fault));
   if (messageRefusals.has(result.status)) {
@@ -200,7 +212,9 @@ export function plainOutcome<T, R extends Refusal>(
 ): DeliveryOutcome {
   if (result.kind === 'ok') return { kind: 'delivered' };
   if (result.kind === 'fault') return retry(failure(result.fault), result.sent);
-  return outcomeOfRefusal(platform, result, token, [text]);
+  const outcome = outcomeOfRefusal(platform, result, token, [text]);
+  const isRetry = outcome.kind === 'retry';
+  return isRetry ? { ...outcome, mayHaveArrived: isEndUnseen(result) } : outcome;
 }
 
 /**

@@ -33,7 +33,7 @@ import {
 import { kindOf, type MessengerConfig } from '../registry.ts';
 import { BestEffort, Typing } from './best-effort.ts';
 import { CommandMenu } from './command-menu.ts';
-import { deliver, outgoingOf, plainOutcome, withoutUnsure } from './delivery.ts';
+import { deliver, outgoingOf, plainOutcome, remove, withoutUnsure } from './delivery.ts';
 import { Cleanup, GrowingMessage, noPreview } from './growing-message.ts';
 import type { Platform, PlatformKind, Refusal } from './platform.ts';
 import { GrowingReply, previewKey } from './preview.ts';
@@ -55,7 +55,6 @@ export type ClientDeps = Pick<MessengerDeps, 'token' | 'http' | 'deadlines' | 'n
 };
 
 const downloadMs = 30_000;
-const removeMs = 5_000;
 
 type Loaded<T, R extends Refusal> = {
   readonly platform: Platform<T, R>;
@@ -76,6 +75,8 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
   readonly #disposed = new AbortController();
   readonly #cleanup: Cleanup;
   readonly #loaded: LoadOnce<Loaded<T, R>>;
+  /** The platform that was loaded last. Cleanup needs it even after the channel has ended. */
+  #platform: Platform<T, R> | null = null;
   /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
@@ -96,6 +97,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     this.#loaded = new LoadOnce(async () => {
       const platform = await load(deps);
+      this.#platform = platform;
       return { platform, bestEffort: new BestEffort({ room: platform.room, deadlines, steady }) };
     });
     this.#typing = new Typing(deadlines);
@@ -132,7 +134,9 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
 
   async open(): Promise<Opened | Unfit> {
     if (this.#bot === null) {
-      const message = this.#kind.malformedToken(this.#deps.config.tokenEnv);
+      const { tokenEnv } = this.#deps.config;
+      const remedy = this.#kind.tokenRemedy?.(tokenEnv) ?? '';
+      const message = `${this.#kind.malformedToken(tokenEnv)}${remedy}`;
       this.#health.become('failed', message);
       return { kind: 'unfit', message };
     }
@@ -183,12 +187,11 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
 
   /** Tries once. @returns whether another try may help */
   async #remove(name: string): Promise<boolean> {
-    const platform = this.#loaded.value?.platform;
-    if (platform === undefined) return false;
+    const platform = this.#platform;
+    if (platform === null) return false;
     const known = this.#kind.names.sureOf(name) ?? name;
-    const result = await platform.remove(known, AbortSignal.timeout(removeMs));
-    if (result.kind === 'refused') return result.status === 429 || result.status >= 500;
-    return result.kind === 'fault';
+    const result = await remove(platform, known);
+    return result.kind === 'refused' ? isPassing(result) : result.kind === 'fault';
   }
 
   #preview(shown: PreviewRequest): Preview {
@@ -250,7 +253,8 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     const type = async (): Promise<boolean> => {
       const call = () => platform.showTyping(target, signal);
       const result = await bestEffort.offer('typing', target, call, signal);
-      return result?.kind !== 'refused' || result.status === 429;
+      if (result?.kind !== 'refused' || result.unasked === true) return true;
+      return isPassing(result) && !(result.status === 429 && platform.room.isOfPlaces === true);
     };
     this.#typing.begin(address.target, this.#kind.typingEveryMs, type, signal);
     if (!this.#kind.isAcknowledged(target) || !this.#seenMessages.isFirst(address.target)) return;
@@ -300,6 +304,11 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     // A platform that is still loading has no open connection to wait for.
     void this.#loaded.release().then((loaded) => loaded?.platform.close?.());
   }
+}
+
+/** Whether the platform may do later what it refused now. */
+function isPassing({ status }: Refusal): boolean {
+  return status === 429 || status >= 500;
 }
 
 const notLoaded = { kind: 'away', retryAfterMs: null } as const;

@@ -103,8 +103,10 @@ export type PlatformKind<T> = {
   readonly typingEveryMs: number;
   /** The channel is degraded if the platform is silent for this long; null: `run` judges itself. */
   readonly silence: { readonly ms: number; readonly reason: (seconds: number) => string } | null;
-  /** Why the token cannot be used, in one sentence, and the remedy. */
+  /** Why the token cannot be used, in one sentence. */
   malformedToken(tokenEnv: string): string;
+  /** Ends that sentence where a start has to be repeated. Absent: the sentence has the remedy. */
+  tokenRemedy?(tokenEnv: string): string;
   /** @returns null: svc did not write the address */
   parseTarget(address: Pick<Address, 'target'>): T | null;
   isGroup(target: T): boolean;
@@ -250,6 +252,10 @@ export type Spare = 'message' | 'notice' | 'draft';
 
 /** The room under the rate limits of a platform. `T` is the place of a call. */
 export interface Room<T> {
+  /**
+   * Set if a 429 limits the place of its call alone. Absent: it limits its kind of call everywhere.
+   */
+  readonly isOfPlaces?: true;
   /**
    * Resolves with `go` when one message may be sent there.
    * @param waitMsMax the longest wait for the place, in milliseconds; absent: moments

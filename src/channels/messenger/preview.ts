@@ -104,7 +104,7 @@ export class GrowingReply<T> implements GrowingDeps {
       const known = names.sureOf(name) ?? name;
       if (!names.isAt(known, target)) return { kind: 'over' };
       const result = bestEffort.noteLimit('preview', await platform.edit(known, outgoing, signal));
-      return mayArriveLate(result)
+      return mayArriveLate(result, repeats !== undefined)
         ? { kind: 'unseen', message: names.unsure(known) }
         : shownAfter(result);
     }
@@ -116,7 +116,7 @@ export class GrowingReply<T> implements GrowingDeps {
     }
     const made = result.kind === 'ok' ? names.in(result.body, outgoing.target) : null;
     if (made !== null) return { kind: 'made', message: made };
-    if (!mayExist(result)) return shownAfter(result);
+    if (!mayExist(result, repeats !== undefined)) return shownAfter(result);
     // The message may be there without a known id, so a second one would be too many.
     return this.unseen === null ? { kind: 'over' } : { kind: 'unseen', message: this.unseen };
   }
@@ -128,14 +128,21 @@ export class GrowingReply<T> implements GrowingDeps {
   }
 }
 
-/** Whether the message may exist. An error page of a proxy is as unclear as a broken connection. */
-function mayExist(result: CallResult): boolean {
-  if (result.kind === 'refused') return result.status >= 500 && result.status !== 503;
-  return result.kind === 'ok' || result.sent;
+/**
+ * Whether the message may exist. An error page of a proxy is as unclear as a broken connection. A
+ * 503 means that it does not; where a message can be searched by its key, svc looks all the same.
+ */
+function mayExist(result: CallResult, isSearchable: boolean): boolean {
+  if (result.kind !== 'refused') return result.kind === 'ok' || result.sent;
+  return result.status >= 500 && (isSearchable || result.status !== 503);
 }
 
-function mayArriveLate(result: CallResult): boolean {
-  return result.kind === 'fault' ? result.sent : isEndUnseen(result);
+/** Whether the edit may still happen. */
+function mayArriveLate(result: CallResult, isSearchable: boolean): boolean {
+  if (result.kind === 'fault') return result.sent;
+  return (
+    isEndUnseen(result) || (isSearchable && result.kind === 'refused' && result.status === 503)
+  );
 }
 
 function shownAfter(result: CallResult): Shown {

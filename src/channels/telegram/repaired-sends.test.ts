@@ -103,3 +103,12 @@ test('where a button is too long, or refused, the text stands alone', async () =
     ['May I?', false],
   ]);
 });
+
+test('a keyboard that Telegram cannot parse costs the buttons, never the answer', async () => {
+  await using it = await startSending();
+  const words = "Bad Request: can't parse inline keyboard button: Text buttons are unallowed";
+  it.telegram.plan('sendMessage', refusal(400, words));
+  assert.deepEqual(await it.ask(...asked), { kind: 'delivered' });
+  const sent = it.payloads().map(({ reply_markup }) => reply_markup !== undefined);
+  assert.deepEqual(sent, [true, false]);
+});

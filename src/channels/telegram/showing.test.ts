@@ -209,6 +209,28 @@ test('what a reply made needless is taken away, although the first try fails', a
   await it.telegram.until(() => it.telegram.shown(message) === undefined || undefined, 'gone');
 });
 
+test('what a reply made needless is taken away, although the channel ends meanwhile', async () => {
+  await using it = await startShowing({}, Date.now, 10);
+  await it.deliver({ text: 'the beginning …' });
+  const { message } = it.telegram.sent[0]!;
+  const replaces = JSON.stringify([it.ann.id, message.message_id]);
+  it.telegram.fail('deleteMessage', { kind: 'html', status: 502 });
+  await it.deliver({ text: 'let a;', file: { name: 'code.js' }, replaces });
+  await it.telegram.waitForCall('deleteMessage');
+  await it.channel[Symbol.asyncDispose]();
+  await it.telegram.until(() => it.telegram.shown(message) === undefined || undefined, 'gone');
+});
+
+test('"typing" goes on after a bad gateway', async () => {
+  await using it = await startShowing({}, Date.now, 20);
+  const calls = () => it.telegram.callsOf('sendChatAction').length;
+  const ending = new AbortController();
+  it.telegram.fail('sendChatAction', { kind: 'html', status: 502 });
+  it.channel.showWorking?.(it.addressOf([it.ann.id, null, null]), ending.signal);
+  await it.until(() => calls() >= 2);
+  ending.abort();
+});
+
 test('long code goes as a file, with its name, its reply and its buttons', async () => {
   await using it = await startShowing();
   const text = 'let ü = "😀";\n'.repeat(300);

@@ -139,6 +139,17 @@ test('it tells whose token it has', async () => {
   assert.equal((await it.channel.identify?.(signal))?.kind, 'unreached');
 });
 
+test('it tells what is no token in the same words as ever, and asks nobody', async () => {
+  await using it = await start({ token: '123' });
+  const { signal } = new AbortController();
+  const message = 'TELEGRAM_TOKEN holds no bot token, which looks like 123456789:AAH…';
+  assert.deepEqual(await it.channel.identify?.(signal), { kind: 'refused', message });
+  const remedy = 'copy the whole of it from @BotFather, set TELEGRAM_TOKEN to it, restart';
+  const opened = await it.channel.open();
+  assert.deepEqual(opened, { kind: 'unfit', message: `${message}; ${remedy}` });
+  assert.equal(it.telegram.calls.length, 0);
+});
+
 test('the direct chat of a person is known without asking', async () => {
   await using it = await start();
   const { signal } = new AbortController();

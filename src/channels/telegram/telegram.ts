@@ -66,9 +66,9 @@ export const telegramKind: PlatformKind<Target> = {
   // Telegram shows "typing…" for five seconds (https://core.telegram.org/bots/api#sendchataction).
   typingEveryMs: 4_000,
   silence: { ms: 90_000, reason: (seconds) => `no poll has ended for ${seconds} s` },
-  malformedToken: (tokenEnv) =>
-    `${tokenEnv} holds no bot token, which looks like 123456789:AAH…; copy the whole of it from ` +
-    `@BotFather, set ${tokenEnv} to it, restart`,
+  malformedToken: (tokenEnv) => `${tokenEnv} holds no bot token, which looks like 123456789:AAH…`,
+  tokenRemedy: (tokenEnv) =>
+    `; copy the whole of it from @BotFather, set ${tokenEnv} to it, restart`,
   parseTarget,
   // A group's id is below zero.
   isGroup: ({ chat }) => chat < 0,
@@ -118,6 +118,14 @@ function parseName(name: string): { readonly chat: number; readonly number: numb
   const [, chat, number] = /^\[(-?\d{1,16}),(\d{1,16})\]$/.exec(name) ?? [];
   return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
 }
+
+const noMessage: Refused = {
+  kind: 'refused',
+  status: 404,
+  description: '',
+  retryAfterMs: null,
+  migrateToChat: null,
+};
 
 const callMs = { send: 15_000, preview: 10_000, edge: 5_000, file: 10_000, commands: 15_000 };
 /** The reply waits for a draft call under way, since a late draft would show beside the reply. */
@@ -177,8 +185,9 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   remove(name: string, signal: AbortSignal): Promise<Result> {
-    const { chat, number } = parseName(name) ?? { chat: 0, number: 0 };
-    const payload = { chat_id: chat, message_id: number };
+    const known = parseName(name);
+    if (known === null) return Promise.resolve(noMessage);
+    const payload = { chat_id: known.chat, message_id: known.number };
     return this.#api.call('deleteMessage', payload, callMs.edge, signal);
   }
 
@@ -219,8 +228,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       outgoing.target = { ...target, thread: null };
     } else if (outgoing.refers && target.replyTo !== null && answeredIsGone.test(description)) {
       outgoing.refers = false;
-    } else if (!outgoing.isPlain && /entit|can't parse/i.test(description)) {
-      if (this.#formatted(outgoing.text).entities.length === 0) return false;
+    } else if (this.#hasEntities(outgoing) && /entit|can't parse/i.test(description)) {
       outgoing.isPlain = true;
     } else if (buttons.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
       outgoing.buttons = [];
@@ -228,6 +236,10 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       return false;
     }
     return true;
+  }
+
+  #hasEntities({ file, isPlain, text }: Outgoing<Target>): boolean {
+    return file === null && !isPlain && this.#formatted(text).entities.length > 0;
   }
 
   meaningOf({ status }: Refused): Meaning | null {
