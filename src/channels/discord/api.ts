@@ -11,81 +11,25 @@
 import { dayMs } from '../../lib/durations.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
-import { retryAfterMs, pause } from '../../lib/backoff.ts';
+import { retryAfterMs } from '../../lib/backoff.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
-import type { Deadlines } from '../../lib/deadlines.ts';
 import { fieldsOf, parseJson, textOf } from '../../lib/json.ts';
 import { stopOf } from '../../lib/stop.ts';
 import type { HttpResult } from '../../lib/http-client/exchange.ts';
 import type { ClientDeps } from '../messenger/messenger.ts';
 import type { CallResult, Refusal } from '../messenger/platform.ts';
-import {
-  fullAfterOne,
-  msUntilOne,
-  LowPriorityQueue,
-  type RateLimit,
-} from '../messenger/rate-limits.ts';
+import { BotRateLimiter, type BotRates } from '../messenger/rate-limits.ts';
 
 /**
- * When the bot may send its next request. Discord takes 50 a second of a bot, in windows that begin
- * with the first request to arrive. svc sends evenly and below that limit, so no window has too
- * many, even if some requests arrive late. Page:
- * https://discord.com/developers/docs/topics/rate-limits#global-rate-limit.
+ * Discord takes 50 requests a second of a bot, in windows that begin with the first request to
+ * arrive: https://discord.com/developers/docs/topics/rate-limits#global-rate-limit.
  */
-const botLimit: RateLimit = { everyMs: 30, burst: 8 };
-/**
- * The places that stay free for replies: beside a first preview, and beside other best-effort
- * calls.
- */
-const reserved = { first: 1, other: 4 } as const;
-/** Answers to interactions do not count. */
-const uncountedPath = /\/v10\/(?:interactions|webhooks)\//;
-
-export class BotRateLimiter {
-  readonly #steady: () => SteadyTime;
-  /** When the bot's limit is full again. */
-  #full: SteadyTime;
-
-  readonly #bestEffortQueue: LowPriorityQueue;
-
-  constructor(steady: () => SteadyTime, deadlines: Deadlines) {
-    this.#steady = steady;
-    this.#full = steady();
-    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) => {
-      const spare = isFirst ? reserved.first : reserved.other;
-      return msUntilOne(this.#full, botLimit, steady(), spare);
-    });
-  }
-
-  /**
-   * Waits for a place; places go out in the order of asking.
-   * @param waitMsMax the longest wait, in milliseconds
-   * @returns null: the request may go, unless the signal has aborted; else the milliseconds until
-   *   the next try
-   */
-  async admit(url: string, waitMsMax: number, signal?: AbortSignal | null): Promise<number | null> {
-    if (uncountedPath.test(url)) return null;
-    const now = this.#steady();
-    const ms = msUntilOne(this.#full, botLimit, now);
-    if (ms > waitMsMax) return ms;
-    this.#full = fullAfterOne(this.#full, botLimit, now);
-    if (ms > 0) await pause(ms, signal ?? new AbortController().signal);
-    return null;
-  }
-
-  /**
-   * Takes a place for a best-effort call, and leaves some free.
-   * @param isFirst whether it is for the first preview of a reply, which goes before the others
-   * @returns false: the signal aborted first
-   */
-  spare(signal: AbortSignal, isFirst = false): Promise<boolean> {
-    const take = (): boolean => {
-      this.#full = fullAfterOne(this.#full, botLimit, this.#steady());
-      return true;
-    };
-    return this.#bestEffortQueue.next(take, signal, isFirst);
-  }
-}
+export const botRates: BotRates = {
+  limit: { everyMs: 30, burst: 8 },
+  reserved: { first: 1, other: 4 },
+  // Answers to interactions do not count.
+  uncounted: /\/v10\/(?:interactions|webhooks)\//,
+};
 
 /** `code`: Discord's number of the fault; null: none. `names`: those of faults in fields. */
 export type Refused = Refusal & {
@@ -237,7 +181,7 @@ export class Api {
     this.#library = library;
     this.#deps = deps;
     this.#limitedUntil = deps.steady();
-    this.#rateLimiter = new BotRateLimiter(deps.steady, deps.deadlines);
+    this.#rateLimiter = new BotRateLimiter(deps.steady, deps.deadlines, botRates);
     this.#aheadMs = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       // The address is the part before `/v10`.

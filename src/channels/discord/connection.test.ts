@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { fromNow, handClock } from '../../../test/support/hand-clock.ts';
-import { connectionLimits, PingMonitor } from './connection.ts';
+import { PingMonitor } from '../messenger/ping-monitor.ts';
+import { connectionLimits } from './connection.ts';
 
 test('a platform that cannot be reached at the start is tried until it can', async () => {
   await using bench = await startDiscordBench();

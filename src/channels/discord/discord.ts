@@ -220,8 +220,8 @@ class DiscordPlatform implements Platform<Target, Refused> {
 
   readonly refusesFile = refusesFile;
 
-  repair(outgoing: Outgoing<Target>, refusal: Refused): boolean {
-    const isRefused = outgoing.refers && outgoing.edits === null && refusesReference(refusal);
+  repair(outgoing: Outgoing<Target>, refused: Refused): boolean {
+    const isRefused = outgoing.refers && outgoing.edits === null && refusesReference(refused);
     if (isRefused) outgoing.refers = false;
     return isRefused && outgoing.target.message !== null;
   }

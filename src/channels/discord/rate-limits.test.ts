@@ -2,14 +2,19 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { mockedClock } from '../../../test/support/hand-clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
-import { BotRateLimiter } from './api.ts';
+import { BotRateLimiter } from '../messenger/rate-limits.ts';
+import { botRates } from './api.ts';
 
 const messages = 'https://discord.com/api/v10/channels/7/messages';
 const waitMsMax = 1_500;
 
 function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: 1_000 });
-  const pace = new BotRateLimiter(mockedClock.steady, createDeadlines(mockedClock.steady));
+  const pace = new BotRateLimiter(
+    mockedClock.steady,
+    createDeadlines(mockedClock.steady),
+    botRates,
+  );
   return {
     pace,
     passedMs: () => Date.now() - 1_000,

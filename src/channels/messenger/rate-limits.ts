@@ -3,6 +3,7 @@
  * that no reply needs, in the order of asking. So more callers mean a longer time between two turns
  * of one caller. The first preview of a reply goes before all others.
  */
+import { pause } from '../../lib/backoff.ts';
 import { pauseUntil, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { Admission, Room, Spare } from './platform.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
@@ -176,7 +177,7 @@ export type RoomLimits = {
  * The room that growing previews leave for replies and for first previews of other replies.
  * `messages`: as many as these took in the last second, and this number more.
  */
-const reserved = { messages: 6, drafts: 30 } as const;
+const previewReserve = { messages: 6, drafts: 30 } as const;
 /** The number of edits a second that growing previews may always have. */
 const growthMin = 4;
 
@@ -321,12 +322,12 @@ export class ChatRoom<T> implements Room<T> {
     const { secondMax } = this.#limits;
     const now = this.#steady();
     const others = this.#window.count(now) - this.#growth.count(now);
-    const most = secondMax - others - reserved.messages;
+    const most = secondMax - others - previewReserve.messages;
     return this.#growth.msUntilOne(now, secondMax - Math.max(most, growthMin));
   }
 
   #msUntilDraft(isFirst: boolean): number {
-    const spare = isFirst ? 0 : reserved.drafts;
+    const spare = isFirst ? 0 : previewReserve.drafts;
     const ms = this.#msUntil(this.#draftsFull, this.#limits.drafts, spare);
     return Math.max(this.#pauseMs, ms);
   }
@@ -395,4 +396,65 @@ export class ChatRoom<T> implements Room<T> {
       this.#queue.shift()!.answer(pauseMs > 0 ? { kind: 'later', ms: pauseMs } : go);
     }
   };
+}
+
+export type BotRates = {
+  readonly limit: RateLimit;
+  /** The places that stay free for replies: beside a first preview, and beside other calls. */
+  readonly reserved: { readonly first: number; readonly other: number };
+  /** Requests to these addresses do not count. */
+  readonly uncounted: RegExp;
+};
+
+/**
+ * When a bot may send its next request, if one limit is for all of them. svc sends evenly and below
+ * that limit, so no window of the platform has too many, even if some requests arrive late.
+ */
+export class BotRateLimiter {
+  readonly #steady: () => SteadyTime;
+  readonly #rates: BotRates;
+  /** When the bot's limit is full again. */
+  #full: SteadyTime;
+
+  readonly #bestEffortQueue: LowPriorityQueue;
+
+  constructor(steady: () => SteadyTime, deadlines: Deadlines, rates: BotRates) {
+    this.#steady = steady;
+    this.#rates = rates;
+    this.#full = steady();
+    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) => {
+      const { limit, reserved } = rates;
+      return msUntilOne(this.#full, limit, steady(), isFirst ? reserved.first : reserved.other);
+    });
+  }
+
+  /**
+   * Waits for a place; places go out in the order of asking.
+   * @param waitMsMax the longest wait, in milliseconds
+   * @returns null: the request may go, unless the signal has aborted; else the milliseconds until
+   *   the next try
+   */
+  async admit(url: string, waitMsMax: number, signal?: AbortSignal | null): Promise<number | null> {
+    const { limit, uncounted } = this.#rates;
+    if (uncounted.test(url)) return null;
+    const now = this.#steady();
+    const ms = msUntilOne(this.#full, limit, now);
+    if (ms > waitMsMax) return ms;
+    this.#full = fullAfterOne(this.#full, limit, now);
+    if (ms > 0) await pause(ms, signal ?? new AbortController().signal);
+    return null;
+  }
+
+  /**
+   * Takes a place for a best-effort call, and leaves some free.
+   * @param isFirst whether it is for the first preview of a reply, which goes before the others
+   * @returns false: the signal aborted first
+   */
+  spare(signal: AbortSignal, isFirst = false): Promise<boolean> {
+    const take = (): boolean => {
+      this.#full = fullAfterOne(this.#full, this.#rates.limit, this.#steady());
+      return true;
+    };
+    return this.#bestEffortQueue.next(take, signal, isFirst);
+  }
 }
