@@ -481,7 +481,7 @@ export function channelsOf(
     const listener = whole.own.report.listeners.find((one) => one.type === type);
     return {
       type,
-      ...standingOf(whole, channel),
+      ...healthPartsOf(whole, channel),
       brain,
       address: listener === undefined ? null : listenerAddress(listener, asker),
       addresses: addressesOf(whole, type, asker),
@@ -501,7 +501,7 @@ function addressesOf(
   );
 }
 
-function standingOf(whole: Whole, channel: ChannelConfig): HealthParts {
+function healthPartsOf(whole: Whole, channel: ChannelConfig): HealthParts {
   const channelReports = channelReportsOf(whole.deciding, channel.type);
   const own = channelReportsOf([whole.own], channel.type)[0];
   if (own === undefined) {

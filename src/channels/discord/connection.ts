@@ -220,7 +220,7 @@ export class Connection {
     if (this.#hasHello) return;
     this.#hasHello = true;
     const { sessions, token, random, faulted } = this.#deps;
-    this.#beatIn(random() * intervalMs, intervalMs);
+    this.#heartbeatIn(random() * intervalMs, intervalMs);
     const session = sessions.current;
     if (session === null) return void this.#identify().catch(faulted);
     this.#send(op.resume, { token, seq: session.sequence, session_id: session.id });
@@ -262,12 +262,12 @@ export class Connection {
   }
 
   /** Sends heartbeats. A connection that has not answered the last one is dead: it is resumed. */
-  #beatIn(waitMs: number, everyMs: number): void {
+  #heartbeatIn(waitMs: number, everyMs: number): void {
     this.#heartbeatTimer = setTimeout(() => {
       if (!this.#isAcked) return this.#leave();
       this.#isAcked = false;
       this.#sendHeartbeat();
-      this.#beatIn(everyMs, everyMs);
+      this.#heartbeatIn(everyMs, everyMs);
     }, waitMs);
   }
 

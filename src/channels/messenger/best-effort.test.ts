@@ -61,7 +61,8 @@ function startTyping() {
   const typing = new Typing(clock.deadlines);
   const begin = (place: string, goesOn = true): AbortController => {
     const work = new AbortController();
-    const show = async (): Promise<boolean> => {
+    const show = async (ending: AbortSignal): Promise<boolean> => {
+      assert.equal(ending.aborted, false);
       shown.push(place);
       return goesOn;
     };

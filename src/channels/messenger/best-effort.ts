@@ -119,7 +119,7 @@ export class Typing {
    * Calls `show` each `everyMs` milliseconds until all signals of that place have aborted, or until
    * `show` resolves to false; for five minutes at most.
    */
-  begin(place: string, everyMs: number, show: () => Promise<boolean>, signal: AbortSignal): void {
+  begin(place: string, everyMs: number, show: ShowTyping, signal: AbortSignal): void {
     if (signal.aborted) return;
     const shown = this.#shown.get(place) ?? this.#start(place, everyMs, show);
     shown.signals.add(signal);
@@ -130,17 +130,19 @@ export class Typing {
     signal.addEventListener('abort', aborted, { once: true });
   }
 
-  #start(place: string, everyMs: number, show: () => Promise<boolean>): Shown {
+  #start(place: string, everyMs: number, show: ShowTyping): Shown {
+    const ending = new AbortController();
     let shownMs = 0;
     const send = (): void => {
       shownMs += everyMs;
       if (shownMs > typingMsMax) return shown.end();
       next = this.#deadlines.after(everyMs, send);
-      void show().then((goesOn) => goesOn || shown.end());
+      void show(ending.signal).then((goesOn) => goesOn || shown.end());
     };
     let next: Deadline = this.#deadlines.after(typingFirstMs, send);
     const end = (): void => {
       next.cancel();
+      ending.abort();
       if (this.#shown.get(place) === shown) this.#shown.delete(place);
     };
     const shown: Shown = { signals: new Set(), end };
@@ -148,6 +150,9 @@ export class Typing {
     return shown;
   }
 }
+
+/** @param signal aborts when typing ends in that place */
+type ShowTyping = (signal: AbortSignal) => Promise<boolean>;
 
 /** `signals`: one for each answer on which svc works in that place. */
 type Shown = { readonly signals: Set<AbortSignal>; readonly end: () => void };

@@ -250,9 +250,9 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     if (loaded === null || target === null || !this.#kind.showsWork(target)) return;
     const { platform, bestEffort } = loaded;
     const { signal: disposed } = this.#disposed;
-    const type = async (): Promise<boolean> => {
-      const call = () => platform.showTyping(target, signal);
-      const result = await bestEffort.offer('typing', target, call, signal);
+    const type = async (ending: AbortSignal): Promise<boolean> => {
+      const call = () => platform.showTyping(target, ending);
+      const result = await bestEffort.offer('typing', target, call, ending);
       if (result?.kind !== 'refused' || result.unasked === true) return true;
       return isPassing(result) && !(result.status === 429 && platform.room.isOfPlaces === true);
     };

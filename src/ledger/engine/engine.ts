@@ -106,7 +106,7 @@ export class QueueLedger implements Ledger {
       read: (channel) => storage.history.unroutableSince(channel),
       keep: (channel, since) => storage.keepUnroutable(channel, since),
       take: (box, channel, n) => this.#claims.takeUnserved(box, channel, n),
-      bury: (claim, why) => this.deadLetter(claim, why),
+      deadLetter: (claim, why) => this.deadLetter(claim, why),
     });
     const settled = (): void => this.#intake.settled();
     this.takeovers = new ActiveTakeovers(deps, this.#claims, this.#requests, settled);

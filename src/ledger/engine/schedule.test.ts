@@ -23,7 +23,7 @@ test('a reply whose burial came to nothing is told as no dead letter', async () 
       read: () => 0,
       keep: () => {},
       take: async (box) => (box === 'out' ? waiting.splice(0) : []),
-      bury: async () => {
+      deadLetter: async () => {
         done.buried++;
         return kept;
       },

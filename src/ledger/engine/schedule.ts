@@ -209,7 +209,7 @@ type UnroutableDeps = Clock & {
   readonly keep: (channel: ChannelKey, since: number | null) => void;
   /** Claims the next n rows of the channel, also those that crash isolation holds back. */
   readonly take: (box: Box, channel: ChannelKey, n: number) => Promise<readonly Claim[]>;
-  readonly bury: (claim: Claim, why: Failure) => Promise<boolean>;
+  readonly deadLetter: (claim: Claim, why: Failure) => Promise<boolean>;
 };
 
 /**
@@ -282,7 +282,7 @@ export class Unroutable {
     for (const channel of this.#since.keys()) {
       if (!waiting.some((row) => row.channel === channel)) this.#forget(channel);
     }
-    void this.#buryOld(now);
+    void this.#deadLetterOld(now);
     this.#next = this.#deadlines.after(checkMs, () => this.#check());
   }
 
@@ -300,33 +300,33 @@ export class Unroutable {
     if (known || this.#deps.read(channel) !== null) this.#deps.keep(channel, null);
   }
 
-  async #buryOld(now: number): Promise<void> {
+  async #deadLetterOld(now: number): Promise<void> {
     if (this.#isBurying) return;
     this.#isBurying = true;
     for (const [channel, since] of this.#since) {
       if (now < since + keptMs) continue;
-      while (await this.#buryBatch('in', channel));
-      while (await this.#buryBatch('out', channel));
+      while (await this.#deadLetterBatch('in', channel));
+      while (await this.#deadLetterBatch('out', channel));
     }
     this.#isBurying = false;
   }
 
   /** @returns whether there may be more */
-  async #buryBatch(box: Box, channel: ChannelKey): Promise<boolean> {
+  async #deadLetterBatch(box: Box, channel: ChannelKey): Promise<boolean> {
     // Other work runs between two batches.
     await new Promise(setImmediate);
     if (this.#closed || this.#isServed(channel)) return false;
     const claims = await this.#deps.take(box, channel, batch);
-    const done = await Promise.all(claims.map((claim) => this.#bury(claim, channel)));
+    const done = await Promise.all(claims.map((claim) => this.#deadLetterOne(claim, channel)));
     return done.length > 0 && done.every(Boolean);
   }
 
-  async #bury(claim: Claim, channel: ChannelKey): Promise<boolean> {
-    const { bury, news } = this.#deps;
+  async #deadLetterOne(claim: Claim, channel: ChannelKey): Promise<boolean> {
+    const { deadLetter, news } = this.#deps;
     const why = failure('unroutable');
     const { box } = claim;
     const { id } = claim.box === 'in' ? claim.message : claim.reply;
-    const done = await bury(claim, why);
+    const done = await deadLetter(claim, why);
     if (done) news.buried?.({ box, channel, id, failure: why });
     return done;
   }
