@@ -259,7 +259,7 @@ function clusterFaultOf({ from, to }: Import): string[] {
 function clusterWordsIn(file: string, text: string): string[] {
   if (isOfCluster(file)) return [];
   const code = text.replace(/\/\*[^]*?\*\/|(?<![:'"])\/\/.*|'(?:[^'\\\n]|\\.)*'/g, '');
-  const words = code.match(/\b(?:peers|\w*Peers|[sS]haredConfig\w*|SharedView\w*)\b/g) ?? [];
+  const words = code.match(/\b(?:peers|\w*Peers|[sS]haredConfig\w*|[sS]haredView\w*)\b/g) ?? [];
   return [...new Set(words)].map((word) => `${file} names ${word}`);
 }
 
