@@ -66,16 +66,20 @@ const suspectsMax = 16;
  * Chooses the messages that were next at the most unclean ends. The guilty message is among them
  * sooner or later, since the innocent ones are answered in between. Choosing all would make a
  * service that is often ended from outside run its messages one by one.
- * @param tried messages that the working set holds back; it lets go of those not chosen
+ * @param tried messages that the working set holds back; those not chosen may go on
  * @param known how many suspects there are already
  */
-export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly Suspect[] {
+export function chooseSuspects(
+  rows: WorkingSet,
+  tried: readonly Suspect[],
+  known = 0,
+): readonly Suspect[] {
   const most = Math.max(0, suspectsMax - known);
   const poison = tried.filter(({ row }) => row.poison);
   const others = tried
     .filter(({ row }) => !row.poison)
     .sort((a, b) => b.row.attempt - a.row.attempt || a.row.seq - b.row.seq);
-  for (const { row } of others.slice(most)) row.queue.inBusy = false;
+  for (const { row } of others.slice(most)) rows.goOn(row.queue);
   return [...poison, ...others.slice(0, most)];
 }
 
@@ -425,7 +429,7 @@ export class Recovering {
     row.attempt = attempts + 1;
     row.poison = poison;
     if (suspect) {
-      row.queue.inBusy = true;
+      this.#rows.hold(stored.channel, stored.conversation);
       this.#suspected.push({ row, alone });
     }
     if (answered) this.#progressOf.set(row.head.id, row.progress);
@@ -452,7 +456,7 @@ export class Recovering {
 
   /** Call when all rows are restored. */
   done(): Recovered {
-    const suspects = chooseSuspects(this.#suspected);
+    const suspects = chooseSuspects(this.#rows, this.#suspected);
     this.#rows.restoring(false);
     return { ...this.#changes, suspects };
   }

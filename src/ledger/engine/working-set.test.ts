@@ -53,14 +53,21 @@ test('the working set tells why the first message of a queue is not offered', ()
   assert.equal(rows.take('in', channel), undefined);
   rows.endTakeover(channel, conversation);
   assert.equal(rows.take('in', channel), first);
-  for (let n = 1; n <= 100; n++) {
+  const addReply = (n: number): void => {
     const id = `r${n}` as ReplyId;
     const head = { id, inReplyTo: first.head.id, createdAt: now };
     const written = { attempt: 1, replayedAfter: 0, possibleDuplicate: false, late: false };
     const state = { ...written, parked: false, why: null, dueAt: null };
     rows.restoreReply({ ...where, head, seq: 1 + n, bytes: 1 }, first.progress, state);
-  }
+  };
+  for (let n = 1; n <= 100; n++) addReply(n);
   assert.equal(rows.heldBackBy(queue, 'out'), 'busy');
+  rows.giveBack(first);
+  assert.equal(rows.heldBackBy(queue, 'in'), 'many_replies', 'also of a message given back');
+  assert.equal(rows.take('in', channel), undefined);
+  rows.settle(rows.take('out', channel)!);
+  assert.equal(rows.take('in', channel), first);
+  addReply(101);
   rows.settle(first);
   assert.equal(rows.heldBackBy(queue, 'in'), 'empty');
   rows.addMessage(message('m2'), rows.nextSeq());

@@ -18,7 +18,7 @@
  * - offered or merging → waiting: an operator takes the conversation over (`takeOver`). Its replies
  *   go out as usual.
  * - taken → offered: it is given back, as the first to be taken again (`giveBack`). The messages
- *   merged into it wait again. A message of a taken-over conversation waits.
+ *   merged into it wait again. The message itself waits, if `heldBackBy` finds something.
  * - taken → merging: its text was read only now, and shows that more messages may belong to it.
  * - taken → settled: the commit of its end (`settle`). Later parts of a dead reply die with it. If
  *   the storage no longer has a message, it is `lost`: the messages merged into it wait again.
@@ -196,7 +196,7 @@ export class WorkingSet {
     return queue;
   }
 
-  /** @param held true: the first message stays back: it is at work, or suspected */
+  /** Ends `hold`. @param held true: the first message stays back: it is at work, or suspected */
   goOn(queue: ConversationQueue, held = false): void {
     queue.inBusy = held;
     this.#offerNext(queue);
@@ -270,9 +270,14 @@ export class WorkingSet {
   giveBack(row: Row): void {
     this.holdAgain(row);
     this.#unmerge(row);
-    if (row.box === 'in' && row.queue.isTakenOver) row.queue.inBusy = false;
-    else this.#offer(row, true);
-    this.#rest(row.queue);
+    const { queue } = row;
+    if (row.box === 'in') {
+      queue.inBusy = false;
+      if (this.heldBackBy(queue, 'in') !== null) return this.#rest(queue);
+      queue.inBusy = true;
+    }
+    this.#offer(row, true);
+    this.#rest(queue);
   }
 
   /**

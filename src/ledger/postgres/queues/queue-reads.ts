@@ -106,7 +106,7 @@ export class QueueReads {
   }
 
   async #read(unread: readonly OwnedQueue[]): Promise<void> {
-    const { reads, queues } = this.#deps;
+    const { reads, queues, rows, crashIsolation } = this.#deps;
     const all = unread.map((queue): ReadRequest => {
       return { queue, upTo: queue.upTo, isWhole: queue.unread === 'all' };
     });
@@ -129,14 +129,7 @@ export class QueueReads {
       const suspect = this.#enter(one, messagesByPlace.get(at) ?? [], repliesByPlace.get(at) ?? []);
       if (suspect !== null) suspects.push(suspect);
     }
-    this.#isolate(suspects);
-  }
-
-  #isolate(suspects: readonly Suspect[]): void {
-    const { rows, crashIsolation } = this.#deps;
-    const chosen = chooseSuspects(suspects, crashIsolation.suspects);
-    for (const one of suspects) if (!chosen.includes(one)) rows.goOn(one.row.queue);
-    crashIsolation.hold(chosen);
+    crashIsolation.hold(chooseSuspects(rows, suspects, crashIsolation.suspects));
   }
 
   /** Enters all messages before the first reply, and all replies before a message is offered. */
