@@ -42,9 +42,14 @@ export async function openStage(): Promise<DesktopStage> {
   const runs: Run[] = [];
   let seen = 0;
   const coreNow = (): number | null => {
-    const file = join(runtime, 'core.json');
-    if (!existsSync(file)) return null;
-    return Number(/"pid":(\d+)/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) || null;
+    try {
+      const record = readFileSync(join(runtime, 'core.json'), 'utf8');
+      return Number(/"pid":(\d+)/.exec(record)?.[1] ?? 0) || null;
+    } catch (error) {
+      // The shell removes the file when a core ends, also between a look for it and the read.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
   };
   opening.defer(async () => {
     for (const { child } of runs) if (child.exitCode === null) child.kill('SIGKILL');
