@@ -51,7 +51,7 @@ export async function startSending(
       send(replyTo(target, text, id), attempt, by),
     ask: (...says: readonly string[]) => {
       const choices = says.map((one) => ({ label: one.split(' ')[0]!, says: one }));
-      const reply = { ...replyTo('[501,null,null]', 'May I?'), choices };
+      const reply = { ...replyTo('[501,null,null]', '**May I?**'), choices };
       return send(reply, first, signal);
     },
     payloads: () => telegram.callsOf('sendMessage').map(({ params }) => params),

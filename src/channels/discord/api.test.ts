@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { systemClock } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
@@ -9,13 +10,23 @@ import { patienceMs } from '../../../test/support/waiting.ts';
 import { BestEffort } from '../messenger/best-effort.ts';
 import { createApi } from './api.ts';
 
-test('beside a spare call, which waits for no limit, others wait as ever', async () => {
-  await using discord = await startFakeDiscord({ routeLimit: { requests: 2, windowMs: 1_000 } });
+async function clientOf({ url, token }: { readonly url: string; readonly token: string }) {
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
-  const config = { baseUrl: discord.url };
-  const parts = { token: discord.token, config, http, deadlines, ...systemClock };
-  const api = await createApi(parts);
+  const api = await createApi({ token, config: { baseUrl: url }, http, deadlines, ...systemClock });
+  return {
+    api,
+    async [Symbol.asyncDispose](): Promise<void> {
+      api.close();
+      await http.close();
+    },
+  };
+}
+
+test('beside a spare call, which waits for no limit, others wait as ever', async () => {
+  await using discord = await startFakeDiscord({ routeLimit: { requests: 2, windowMs: 1_000 } });
+  await using client = await clientOf(discord);
+  const { api } = client;
   const route = `/channels/${discord.direct(discord.user('Ada')).id}/messages` as const;
   // The library applies the limit once it knows the bucket of the route.
   for (const content of ['one', 'two']) await api.call('POST', route, { body: { content } });
@@ -24,8 +35,6 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
   const needed = api.call('POST', route, { body: { content: 'three' } });
   assert.equal((await needed).kind, 'ok');
   await spare;
-  api.close();
-  await http.close();
 });
 
 test('what nobody needs has its turn at what is left over, or is left out', async () => {
@@ -59,4 +68,25 @@ test('what nobody needs has its turn at what is left over, or is left out', asyn
   assert.ok(unasked.length > 0 && unasked.length < 35, String(unasked.length));
   api.close();
   await http.close();
+});
+
+test('a call leaves no listener on its signal, which may last as long as the channel', async () => {
+  await using discord = await startFakeDiscord();
+  await using client = await clientOf(discord);
+  const { api } = client;
+  const { signal } = new AbortController();
+  assert.equal((await api.call('GET', '/users/@me', { signal })).kind, 'ok');
+  assert.equal((await api.call('GET', '/channels/1', { signal })).kind, 'refused');
+  assert.deepEqual(getEventListeners(signal, 'abort'), []);
+});
+
+// discord-api-docs#5385, #7040
+test('a ban at the addresses of interactions holds up no other call', async () => {
+  await using discord = await startFakeDiscord();
+  await using client = await clientOf(discord);
+  const { api } = client;
+  discord.fail('POST /interactions/:id/:token/callback', { kind: 'status', status: 429 });
+  const answer = await api.call('POST', '/interactions/1/token/callback', { body: { type: 6 } });
+  assert.ok(answer.kind === 'refused' && answer.status === 429);
+  assert.equal((await api.call('GET', '/users/@me')).kind, 'ok');
 });

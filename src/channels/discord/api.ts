@@ -229,16 +229,23 @@ export class Api {
     this.#rest.setToken(this.#deps.token);
     const headers = { 'content-type': form?.contentType ?? '' };
     const content = form && { body: form.body, headers, passThroughBody: true };
+    // The library leaves a listener on its signal, and a caller's may last as long as the channel.
+    const own = new AbortController();
+    const stop = (): void => own.abort();
+    if (signal?.aborted === true) stop();
+    signal?.addEventListener('abort', stop);
     try {
       const answer = await this.#rest.request({
         method: method as discordRest.RequestMethod,
         fullRoute,
         ...(content ?? { body }),
-        ...(signal === undefined ? {} : { signal }),
+        signal: own.signal,
       });
       return { kind: 'ok', body: answer };
     } catch (error) {
       return this.#resultOf(error);
+    } finally {
+      signal?.removeEventListener('abort', stop);
     }
   }
 
@@ -274,16 +281,16 @@ export class Api {
   }
 
   /**
-   * Discord bans an address by a 429 without a time or a code, which holds for all requests
-   * (discord-api-docs#5810, openclaw#74489). An early request makes the ban longer.
+   * Discord bans an address by a 429 without a time or a code in its body, which holds for all
+   * requests (discord-api-docs#1463, #5810, openclaw#74489). An early request makes the ban longer.
+   * A ban at the addresses of interactions holds for these alone (discord-api-docs#5385, #7040).
    */
-  #limitedBy({ headers, body }: Answer): Refused {
+  #limitedBy(url: string, { headers, body }: Answer): Refused {
     const { now, steady } = this.#deps;
     const { retry_after: seconds, code = 0 } = fieldsOf(parseJson(body));
     const bodyMs = typeof seconds === 'number' ? Math.min(seconds * 1_000, limitedMsMax) : null;
-    const askedMs = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? bodyMs;
-    const ms = askedMs ?? bannedMs;
-    const isBanned = askedMs === null && code === 0;
+    const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? bodyMs ?? bannedMs;
+    const isBanned = bodyMs === null && code === 0 && !botRates.uncounted.test(url);
     if (headers['x-ratelimit-global'] !== undefined || isBanned) {
       this.#limitedUntil = later(steady(), ms);
       this.#rest.globalRemaining = 0;
@@ -311,7 +318,7 @@ export class Api {
       signal ? stopOf(signal) : undefined,
     );
     if (result.kind === 'fault') throw new Thrown(result);
-    if (result.status === 429) throw new Thrown(this.#limitedBy(result));
+    if (result.status === 429) throw new Thrown(this.#limitedBy(url, result));
     // The library treats an answer as a success if it is neither a success nor an error.
     if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
       throw new Thrown(refusal(result.status));

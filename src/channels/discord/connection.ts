@@ -292,7 +292,8 @@ export class Connection {
     // A resumed connection may be older than the platform's limit.
     const resetMs = info.sessionsLeft > 0 ? 0 : info.resetMs - (steady() - this.#begunAt);
     let ms = resetMs > 0 ? resetMs : budget.take();
-    if (ms !== null && ms < limits.connectMs / 4) {
+    // A timer may be a moment early.
+    while (ms !== null && ms < limits.connectMs / 4) {
       await pause(ms, this.#ending.signal);
       if (!isOpen()) return;
       ms = budget.take();

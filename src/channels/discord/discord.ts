@@ -221,9 +221,11 @@ class DiscordPlatform implements Platform<Target, Refused> {
   readonly refusesFile = refusesFile;
 
   repair(outgoing: Outgoing<Target>, refused: Refused): boolean {
-    const isRefused = outgoing.refers && outgoing.edits === null && refusesReference(refused);
-    if (isRefused) outgoing.refers = false;
-    return isRefused && outgoing.target.message !== null;
+    const { refers, edits, target } = outgoing;
+    const hasReference = refers && edits === null && target.message !== null;
+    if (!hasReference || !refusesReference(refused)) return false;
+    outgoing.refers = false;
+    return true;
   }
 
   meaningOf({ status, code }: Refused): Meaning | null {

@@ -1,6 +1,7 @@
 /** How svc keeps the gateway's connection, resumes it, gives it up and begins a new one. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { SteadyTime } from '../../lib/clock.ts';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botToken } from '../../../test/fake/scripted-discord.ts';
 import { fromNow } from '../../../test/support/hand-clock.ts';
@@ -138,6 +139,17 @@ suite('the gateway', { concurrency: true }, () => {
     discord.send({ op: 9, d: true });
     await discord.until(() => discord.framesOf(6).length === 1);
     assert.ok(performance.now() - sentAt >= 1_000);
+  });
+
+  test('a new session waits for its turn on one connection, even if a timer is early', async () => {
+    await using bench = await startDiscordBench();
+    const { discord, ledger } = bench;
+    const steady = (): SteadyTime => Math.floor(performance.now() * 0.98) as SteadyTime;
+    await bench.run({ limits: { spacingMs: 1_000 }, random: () => 0, steady });
+    await discord.until(() => ledger.cursors.has('session'));
+    discord.send({ op: 9, d: false });
+    await discord.until(() => discord.sessions === 2);
+    assert.equal(discord.connections, 2);
   });
 
   test('the first heartbeat comes at a random moment of the interval', async () => {

@@ -144,6 +144,23 @@ for (const body of [banned, '<title>Error 1015</title>']) {
   });
 }
 
+// discord-api-docs#1463, Javacord#704: a ban has its time in a header, never in the body.
+for (const body of [banned, '<title>Error 1015</title>']) {
+  const name = typeof body === 'string' ? 'a page' : 'JSON';
+  test(`a ban with a time, as ${name}, holds up every call for that time`, async () => {
+    await using bench = await startDiscordBench();
+    await using channel = bench.make();
+    await channel.open();
+    bench.discord.posts.push({ status: 429, body, headers: { 'retry-after': '3600' } });
+    const outcome = await channel.deliver(reply, attempt, new Stopper());
+    assert.ok(outcome.kind === 'paced' && outcome.pauseMs === 3_600_000);
+    const elsewhere = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
+    const later = await channel.deliver(elsewhere, attempt, new Stopper());
+    assert.ok(later.kind === 'paced' && later.asked === null);
+    assert.equal(bench.discord.postsTo('/messages').length, 1);
+  });
+}
+
 test('a limit of one kind of call without a time holds up no other call', async () => {
   await using bench = await startDiscordBench();
   await using channel = bench.make();

@@ -397,7 +397,7 @@ function mediaOf(fields: Fields, place: string, message: string): readonly Media
   return [...attachments, ...stickers, ...polls];
 }
 
-/** The name by which `fetchFile` finds the attachment later. @returns null: it has no id */
+/** The name by which `locate` finds the attachment later. @returns null: it has no id */
 function fileOf(place: string, message: string, attachment: unknown): string | null {
   const id = idOf(attachment);
   return id === null ? null : `${place}/${message}/${id}`;

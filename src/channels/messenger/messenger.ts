@@ -233,7 +233,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
   }
 
   split(text: string): readonly ReplyPart[] {
-    // Markdown is never shorter than its rendered text.
+    // If rendered text is longer than its Markdown and too long, the Markdown is sent as it is.
     const { textUnitsMax: unitsMax, codeCharactersMax } = this.#kind;
     const unitsOf = (one: string): number => one.length;
     return splitReply(text, { unitsMax, unitsOf, fences: true, codeCharactersMax });

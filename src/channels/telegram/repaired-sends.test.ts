@@ -104,11 +104,16 @@ test('where a button is too long, or refused, the text stands alone', async () =
   ]);
 });
 
-test('a keyboard that Telegram cannot parse costs the buttons, never the answer', async () => {
+test('a keyboard that Telegram cannot parse costs the buttons alone', async () => {
   await using it = await startSending();
   const words = "Bad Request: can't parse inline keyboard button: Text buttons are unallowed";
   it.telegram.plan('sendMessage', refusal(400, words));
   assert.deepEqual(await it.ask(...asked), { kind: 'delivered' });
-  const sent = it.payloads().map(({ reply_markup }) => reply_markup !== undefined);
-  assert.deepEqual(sent, [true, false]);
+  const sent = it.payloads().map(({ reply_markup, entities }) => {
+    return [reply_markup !== undefined, entities !== undefined];
+  });
+  assert.deepEqual(sent, [
+    [true, true],
+    [false, true],
+  ]);
 });

@@ -228,10 +228,10 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       outgoing.target = { ...target, thread: null };
     } else if (outgoing.refers && target.replyTo !== null && answeredIsGone.test(description)) {
       outgoing.refers = false;
-    } else if (this.#hasEntities(outgoing) && /entit|can't parse/i.test(description)) {
-      outgoing.isPlain = true;
     } else if (buttons.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
       outgoing.buttons = [];
+    } else if (this.#hasEntities(outgoing) && /entit|can't parse/i.test(description)) {
+      outgoing.isPlain = true;
     } else {
       return false;
     }
