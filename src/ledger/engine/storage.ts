@@ -72,7 +72,7 @@ export interface LedgerStorage {
   /** Approvals are written and settled at the end of turns. */
   readonly approvals: Approvals;
   readonly spend: SpendBook;
-  readonly byHand: StoredTakeovers;
+  readonly takeovers: StoredTakeovers;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before everything else. */
   listen(report: StorageReport): void;

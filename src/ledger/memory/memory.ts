@@ -210,7 +210,7 @@ export class MemoryStorage implements LedgerStorage {
     clearNotes: async () => 0,
   };
 
-  readonly byHand: LedgerStorage['byHand'] = {
+  readonly takeovers: LedgerStorage['takeovers'] = {
     found: [],
     keep: async () => true,
     expired: () => {},
