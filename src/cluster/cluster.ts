@@ -171,7 +171,7 @@ export type Reports<Report> = {
 };
 
 /** A report and the number of its process; `id` null: it works alone. */
-export type ReportOf<Report> = { readonly id: number | null; readonly report: Report };
+type ReportOf<Report> = { readonly id: number | null; readonly report: Report };
 
 export type Member<Report> = {
   readonly id: number;

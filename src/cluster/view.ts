@@ -352,7 +352,7 @@ export class ReportExchange implements Disposable {
   /** false: there may be reports of instances that have ended. */
   #isSwept = true;
   #sweptAt: SteadyTime | null = null;
-  #last: SharedSnapshot & { readonly at: SteadyTime | null } = nothing;
+  #last = nothing;
   #freshUntil = -Infinity;
   #reading: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
 

@@ -79,7 +79,7 @@ export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly S
   return [...poison, ...others.slice(0, most)];
 }
 
-export type CrashIsolationDeps = {
+type CrashIsolationDeps = {
   readonly rows: WorkingSet;
   readonly steady: () => SteadyTime;
   readonly limits: CrashIsolationLimits;
