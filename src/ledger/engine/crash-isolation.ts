@@ -113,14 +113,13 @@ export class CrashIsolation {
   #stallTimer: Deadline | null = null;
   /** The served channels; null: all are. */
   #served: ReadonlySet<ChannelKey> | null = null;
-  #phase: 'beside' | 'closing' | 'alone' | 'open' = 'beside';
+  #phase: 'beside' | 'closing' | 'alone' | 'open' = 'open';
   #phaseTimer: Deadline | null = null;
   #closed = false;
 
   constructor(suspects: readonly Suspect[], deps: CrashIsolationDeps) {
     this.#deps = deps;
     this.#deadlines = createDeadlines(deps.steady);
-    this.#phase = 'open';
     this.hold(suspects);
   }
 
