@@ -269,7 +269,7 @@ type Ports = Pick<
 export type Whole = Reports<Report>;
 
 export function wholeOf(ports: Ports & Pick<AdminPorts, 'view'>): Promise<Whole> {
-  return ports.view.read(reportOf(ports), readReport);
+  return ports.view.read(() => reportOf(ports), readReport);
 }
 
 export function reportOf(ports: Ports): Report {
