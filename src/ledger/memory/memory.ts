@@ -167,7 +167,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly limits: LedgerStorage['limits'];
   readonly hasRoom = true;
   readonly mayHandOut = true;
-  readonly crashIsolation = null;
+  readonly crashIsolation: LedgerStorage['crashIsolation'] = null;
   readonly figures: LedgerStorage['figures'];
   readonly approvals: LedgerStorage['approvals'];
   readonly spend: LedgerStorage['spend'];
