@@ -107,7 +107,7 @@ export class CrashIsolation {
   /** Suspects that have not run. Those of a channel that is not served stop nothing. */
   #waiting: Suspect[] = [];
   #running: Suspect | null = null;
-  /** The running suspect is alone, and its mark is on the disk. */
+  /** The running suspect is alone, and its mark is on the disk or on its way there. */
   #isMarked = false;
   #clearTimer: Deadline | null = null;
   #stallTimer: Deadline | null = null;
@@ -152,7 +152,7 @@ export class CrashIsolation {
     return this.#running?.row === row || this.#waiting.some((one) => one.row === row);
   }
 
-  /** The message that runs alone, with its mark on the disk; null: none does. */
+  /** The message that runs alone, with its mark on the disk or on its way; null: none does. */
   get alone(): InRow | null {
     return this.#isMarked ? (this.#running?.row ?? null) : null;
   }
