@@ -255,13 +255,13 @@ function portsOf(
   };
 }
 
-function takeoverOf(byHand: Takeovers, runtime: Runtime): TakeoverPort {
+function takeoverOf(takeovers: Takeovers, runtime: Runtime): TakeoverPort {
   return {
-    hold: (where) => byHand.hold(where),
-    giveBack: (where) => byHand.giveBack(where),
-    of: (where) => byHand.of(where),
-    held: () => byHand.held(),
-    waiting: (where) => byHand.waiting(where),
+    hold: (where) => takeovers.hold(where),
+    giveBack: (where) => takeovers.giveBack(where),
+    of: (where) => takeovers.of(where),
+    held: () => takeovers.held(),
+    waiting: (where) => takeovers.waiting(where),
     answer: (where, written) => runtime.answerAsOperator(where, written),
   };
 }

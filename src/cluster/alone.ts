@@ -29,8 +29,8 @@ export function createAlone(): Cluster {
 }
 
 export const viewAlone: StatusView = {
-  async read(report) {
-    const own = { id: null, report };
+  async read(ownReport) {
+    const own = { id: null, report: ownReport() };
     return { own, members: [], reports: [own], deciding: [own], rows: null, asOf: null };
   },
 };

@@ -140,10 +140,14 @@ export interface StatusView {
   /**
    * The last reports of all processes, for one answer. May be called at any time, never rejects,
    * and answers soon even if other processes hang.
-   * @param own the current report of this process
+   * @param own returns the current report of this process. It is called after all waiting, so that
+   *   the report is as new as the rest of the answer
    * @param parse reads a report; null: it is of a release that this one cannot read
    */
-  read<R extends ServiceReport>(own: R, parse: (json: string) => R | null): Promise<Reports<R>>;
+  read<R extends ServiceReport>(
+    own: () => R,
+    parse: (json: string) => R | null,
+  ): Promise<Reports<R>>;
 }
 
 /** What the cluster reads of a report. */
@@ -171,7 +175,7 @@ export type Reports<Report> = {
 };
 
 /** A report and the number of its process; `id` null: it works alone. */
-export type ReportOf<Report> = { readonly id: number | null; readonly report: Report };
+type ReportOf<Report> = { readonly id: number | null; readonly report: Report };
 
 export type Member<Report> = {
   readonly id: number;

@@ -6,7 +6,9 @@ import { FakePeers, peersAlone } from '../../test/fake/peers.ts';
 import { FakeView } from '../../test/fake/shared-view.ts';
 import { handClock } from '../../test/support/hand-clock.ts';
 import { until } from '../../test/support/waiting.ts';
-import { ReportExchange, type ReportTimes } from './view.ts';
+import { systemClock } from '../lib/clock.ts';
+import { LiveEvents } from '../telemetry/live-events.ts';
+import { openView, ReportExchange, type ReportTimes } from './view.ts';
 
 /** Two instances. The first has an exchange, whose published reports the test sees. */
 function start(times: Partial<ReportTimes> = {}) {
@@ -140,6 +142,29 @@ test('while the server does not answer, what is known is told, as old as it is',
   assert.equal((await exchange.seen()).living[1]!.lastReport?.ageMs, 6_000);
   assert.equal(asked['readReports'], looks + 1, 'and it is not asked by each');
   held.resolve();
+});
+
+test('the one that is asked tells what it knows once it has waited for the others', async () => {
+  const members = new FakePeers();
+  const peers = members.join(1);
+  members.join(2);
+  const shared = new FakeView();
+  const held = Promise.withResolvers<void>();
+  shared.way = held.promise;
+  const { now, steady } = systemClock;
+  const events = { warned: () => {} };
+  const liveEvents = new LiveEvents(now);
+  const source = { report: () => '', liveEvents, liveEventOf: () => null, events };
+  using view = openView({ now, steady, ...source, peers, view: shared.view }, { waitMs: 60_000 });
+  let status: 'ok' | 'stopping' = 'ok';
+  const asked = view.read(
+    () => ({ health: { status } }),
+    () => null,
+  );
+  status = 'stopping';
+  held.resolve();
+  const { own, members: all } = await asked;
+  assert.deepEqual([own.report.health.status, all[0]!.state], ['stopping', 'stopping']);
 });
 
 test('of a server that was never reached nobody knows anything', async () => {

@@ -34,8 +34,10 @@ export function openView(
   const reports = opened.use(new ReportExchange({ ...deps, onUnheard }, times));
   opened.use(new LiveEventExchange(deps, times));
   return {
-    read: async (report, parse) =>
-      reportsOf({ id: peers.id, report }, await reports.seen(), parse, now()),
+    async read(own, parse) {
+      const seen = await reports.seen();
+      return reportsOf({ id: peers.id, report: own() }, seen, parse, now());
+    },
     [Symbol.dispose]: () => opened.dispose(),
   };
 }
@@ -352,7 +354,7 @@ export class ReportExchange implements Disposable {
   /** false: there may be reports of instances that have ended. */
   #isSwept = true;
   #sweptAt: SteadyTime | null = null;
-  #last: SharedSnapshot & { readonly at: SteadyTime | null } = nothing;
+  #last = nothing;
   #freshUntil = -Infinity;
   #reading: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
 
@@ -467,7 +469,7 @@ export async function reportsOf<R extends ServiceReport>(
   parse: (json: string) => R | null,
   now: number,
 ): Promise<Reports<R>> {
-  if (living.length === 0) return viewAlone.read(own.report, parse);
+  if (living.length === 0) return viewAlone.read(() => own.report, parse);
   const members = living.map(({ lastReport, ...instance }): Member<R> => {
     if (instance.id !== own.id) return { ...instance, ...lastOf(instance, lastReport, parse, now) };
     return { ...instance, report: own.report, toldAt: now, state: stateOf(own.report) };

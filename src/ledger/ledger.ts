@@ -413,7 +413,7 @@ export class ReadFailed extends Error {
 
 // Tool calls that wait for a person's approval. They are written with the turn that asked
 // (`Effects.asked`), and end with the turn that follows (`Effects.settled`). Each of these is one
-// commit. If several people decide at the same time, on any instance, one of them succeeds.
+// commit. If several people decide at the same time, in any process, one of them succeeds.
 
 /** `at`: milliseconds since 1970. `by`: as in `Approval`. */
 export type Decided = {
@@ -546,7 +546,7 @@ export interface Previews {
 // Spending, by day, brain, model, price and sender. Before a call to a model with a cost, svc
 // reserves the most that the call may use. After the call, the actual use replaces it. A process
 // that dies leaves its reservations: they count until the day is over. All processes on one ledger
-// share its sums, so a budget holds over all instances, configurations and restarts.
+// share its sums, so a budget holds over all of them, all configurations and restarts.
 
 /** `over`: it exceeds that limit, and nothing was written. */
 export type Reserving =

@@ -39,7 +39,7 @@ export function makeInstances(
 
 /** The view of the instance with that number. */
 export function viewOf(id: number, seen: () => LastReports, now: () => number): StatusView {
-  return { read: (report, parse) => reportsOf({ id, report }, seen(), parse, now()) };
+  return { read: (own, parse) => reportsOf({ id, report: own() }, seen(), parse, now()) };
 }
 
 function makeInstance(id: number): OtherInstance {

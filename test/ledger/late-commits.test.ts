@@ -7,7 +7,9 @@ import { suite, test } from 'node:test';
 import { steadyNow } from '../../src/lib/clock.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
+import { CrashIsolation } from '../../src/ledger/engine/crash-isolation.ts';
 import { QueueLedger } from '../../src/ledger/engine/engine.ts';
+import type { InRow } from '../../src/ledger/engine/queue.ts';
 import { WorkingSet, type MergeClock } from '../../src/ledger/engine/working-set.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
@@ -222,6 +224,42 @@ suite('after a commit that failed', () => {
     assert.equal(it.buried, 0, 'nobody is told what did not happen');
   });
 });
+
+test('a suspect whose mark is on the disk after a failure only is not handed out', async () => {
+  const clock = { now: Date.now, steady: steadyNow };
+  const rows = new WorkingSet(clock);
+  const marked = Promise.withResolvers<boolean>();
+  const marks: number[] = [];
+  const mark = (_row: InRow, alone: number): Promise<boolean> => (
+    marks.push(alone),
+    marked.promise
+  );
+  const limits = { aloneMs: 60_000, besideMs: 0, stallMs: 60_000 };
+  const deps = { rows, steady: steadyNow, limits, mark, clear: () => {} };
+  const stored = { seq: 1, bytes: 1, sender: 'ann', channel: hook };
+  const head = { id: 'm1' as MessageId, acceptedAt: 1 };
+  rows.restoreMessage({ ...stored, head, conversation: 'ann' as ConversationId });
+  const row = rows.take('in', hook)!;
+  assert.ok(row.box === 'in');
+  rows.holdAgain(row);
+  row.message = { ...said('ann', 'one'), ...head, sensitivity: 'public' };
+  const storage = new StorageWithSuspects(new CrashIsolation([{ row, alone: 0 }], deps));
+  await using ledger = new QueueLedger({ ...clock, ids: newIds(), rows, storage, news: {} });
+  const claiming = ledger.claim('in', hook, 1);
+  storage.fail(new Error('the disk is gone'));
+  marked.resolve(true);
+  assert.deepEqual(await claiming, []);
+  assert.deepEqual([row.taken, row.queue.inBusy, marks], [false, true, [1, 0]]);
+});
+
+class StorageWithSuspects extends HeldStorage {
+  override readonly crashIsolation: CrashIsolation;
+
+  constructor(crashIsolation: CrashIsolation) {
+    super();
+    this.crashIsolation = crashIsolation;
+  }
+}
 
 class LateBench implements Bench {
   readonly storage: HeldStorage;

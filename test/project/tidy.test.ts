@@ -241,11 +241,15 @@ test('the rule above sees a fault when there is one', () => {
     'const { peers } = store;',
     'type A = SharedView;',
     'sharedConfigs.begin();',
+    'const otherInstances = [];',
   ]) {
     assert.equal(clusterWordsIn(from, `// A comment.\n${line}`).length, 1, line);
   }
   assert.deepEqual(clusterWordsIn(from, "// peers\nconst a = 'peers';"), []);
 });
+
+/** The rooms that make or show answers of the API, which number the instances. */
+const showsInstances = /^(?:src\/(?:admin|cli|config|domain|telemetry)|apps)\//;
 
 /** Only the composition root chooses a cluster: PostgreSQL's, or this process alone. */
 function clusterFaultOf({ from, to }: Import): string[] {
@@ -259,7 +263,9 @@ function clusterFaultOf({ from, to }: Import): string[] {
 function clusterWordsIn(file: string, text: string): string[] {
   if (isOfCluster(file)) return [];
   const code = text.replace(/\/\*[^]*?\*\/|(?<![:'"])\/\/.*|'(?:[^'\\\n]|\\.)*'/g, '');
-  const words = code.match(/\b(?:peers|\w*Peers|[sS]haredConfig\w*|[sS]haredView\w*)\b/g) ?? [];
+  const words: string[] =
+    code.match(/\b(?:peers|\w*Peers|[sS]haredConfig\w*|[sS]haredView\w*)\b/g) ?? [];
+  if (!showsInstances.test(file)) words.push(...(code.match(/\b\w*[iI]nstances?\b/g) ?? []));
   return [...new Set(words)].map((word) => `${file} names ${word}`);
 }
 

@@ -1,11 +1,12 @@
 /**
- * Merges all instances on the ledger into one service. Numbers are sums of the living instances'
- * last reports. For a state, the best source counts:
+ * Merges the reports of all processes into one service. Numbers are sums of the last reports of the
+ * live processes. An answer of the API calls a process an instance. For a state, the best source
+ * counts:
  *
- * - of a messenger: the instance that has its connection;
- * - of a provider, a model or a brain: all instances with recent calls or turns;
- * - of a part that every instance has (the service itself, a channel that listens): the gravest
- * state of the instances that are neither late nor stopping. Without any, the asked instance.
+ * - of a messenger: the process that has its connection;
+ * - of a provider, a model or a brain: all processes with recent calls or turns;
+ * - of a part that every process has (the service itself, a channel that listens): the gravest
+ *   state of the processes that are neither late nor stopping. Without any, the asked process.
  */
 import { findKind, isMessenger, type ChannelConfig } from '../../channels/registry.ts';
 import type { Config } from '../../config/config.ts';
@@ -64,7 +65,7 @@ export function sumOf({ reports }: Pick<Whole, 'reports'>, of: (report: Report) 
   return reports.reduce((sum, { report }) => sum + of(report), 0);
 }
 
-/** The throughput of all instances; an older release reports none. */
+/** The throughput of all processes; an older release reports none. */
 export function throughputOf({ reports }: Pick<Whole, 'reports'>): ThroughputStatus {
   const summed = (of: 'answered' | 'asked') =>
     sumWays(reports.flatMap(({ report }) => report.ways?.[of] ?? []));
@@ -154,7 +155,7 @@ export function warningsOf(
     for (const [at, warning] of report.warnings.entries()) {
       const one = asker === 'operator' ? warning : redactForReader(warning);
       const { code, path, message, remedy } = one;
-      // An instance that works alone lists each of its own warnings, even two with the same words.
+      // A process that works alone lists each of its own warnings, even two with the same words.
       const key = JSON.stringify([code, path, message, remedy, id === null ? at : null]);
       const all = met.get(key) ?? { one: { ...one, instances: null }, has: new Set() };
       met.set(key, all);
@@ -170,7 +171,7 @@ export function warningsOf(
 }
 
 /**
- * svc as a whole fails if one instance fails that is neither late nor stopping, since all of them
+ * svc as a whole fails if one process fails that is neither late nor stopping, since all of them
  * can do the same.
  */
 export function serviceHealth({
@@ -186,7 +187,7 @@ export function serviceHealth({
   return { status: 'failing', reason: `${where}${reason ?? 'why is not known'}` };
 }
 
-/** The senders that the gates of all instances turned away, newest first. */
+/** The senders that the gates of all processes turned away, newest first. */
 export function turnedAwayBy(reports: Whole['reports']): readonly TurnedAway[] {
   const rows = new Map<string, TurnedAway>();
   for (const { report } of reports) {
@@ -200,7 +201,7 @@ export function turnedAwayBy(reports: Whole['reports']): readonly TurnedAway[] {
   return [...rows.values()].toSorted((one, other) => other.at - one.at);
 }
 
-// Whether replies arrive, by the sum of all instances' tries.
+// Whether replies arrive, by the sum of all processes' tries.
 
 /** If less than this share of all tries fails, the channel as a whole works. */
 const workingShare = 0.1;
@@ -232,7 +233,7 @@ export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliverySt
   });
 }
 
-/** The channel fails if one instance says so and the others' tries do not show the contrary. */
+/** The channel fails if one process says so and the others' tries do not show the contrary. */
 function stateOf(
   all: readonly DeliverySummary[],
   waiting: number,
@@ -269,7 +270,7 @@ function reasonsOf(all: readonly DeliverySummary[]): TryReason[] {
   return [...sums.values()].toSorted(most).slice(0, reasonsSummary);
 }
 
-/** The oldest rows of the whole ledger if they were counted; else of the instances' own rows. */
+/** The oldest rows of the whole ledger if they were counted; else of the processes' own rows. */
 function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<string, number> {
   const found =
     rows === null
@@ -284,7 +285,7 @@ function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<strin
   return oldest;
 }
 
-/** The merged meters of calls and turns of all instances. */
+/** The merged meters of calls and turns of all processes. */
 type MergedCalls = Pick<Meters, 'providers' | 'models' | 'brains'>;
 
 export function mergedCalls({ reports }: Pick<Whole, 'reports'>): MergedCalls {
@@ -404,7 +405,7 @@ function mergedShown(all: readonly Shown[]): Shown {
 }
 
 /**
- * `up` and `failing` hold since the last instance joined; `degraded` holds since the first trouble.
+ * `up` and `failing` hold since the last process joined; `degraded` holds since the first trouble.
  */
 function sinceOf(standing: HealthLevel, all: readonly Shown[]): number {
   if (standing !== 'degraded') return Math.max(...all.map(({ since }) => since));
@@ -461,7 +462,7 @@ export function listenerAddress({ type, bind, path }: Listens, asker: Viewer): s
   return `http://${bind}${mayTell ? path : ''}`;
 }
 
-// Merges the states of each channel over all instances.
+// Merges the states of each channel over all processes.
 
 /** The gravest first. */
 const gravestFirst: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 'starting', 'up'];
@@ -469,7 +470,7 @@ const gravestFirst: readonly ChannelState[] = ['failed', 'degraded', 'stopped', 
 type HealthParts = Pick<ChannelStatus, 'state' | 'since' | 'reason' | 'lastSeenAt' | 'instance'>;
 type ChannelReport = { readonly id: number | null; readonly view: Report['channels'][number] };
 
-/** @param config of the asked instance; the others have the same, except during a change */
+/** @param config of the asked process; the others have the same, except during a change */
 export function channelsOf(
   whole: Whole,
   { channels, routes }: Pick<Config, 'channels' | 'routes'>,

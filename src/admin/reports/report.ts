@@ -1,5 +1,5 @@
 /**
- * The report of an instance for the others: its counts since the start and the states of its parts,
+ * The report of a process for the others: its counts since the start and the states of its parts,
  * without any person's text. The other may run another release. So values that a release may add
  * are plain text here, and new fields are always optional.
  */
@@ -164,7 +164,7 @@ const deliverySummary = object({
       fiveMinutes: number,
     }),
   ),
-  /** When the oldest reply of this instance was made; null: it has none. */
+  /** When the oldest reply of this process was made; null: it has none. */
   oldestAt: maybeNumber,
 });
 
@@ -269,7 +269,7 @@ type Ports = Pick<
 export type Whole = Reports<Report>;
 
 export function wholeOf(ports: Ports & Pick<AdminPorts, 'view'>): Promise<Whole> {
-  return ports.view.read(reportOf(ports), readReport);
+  return ports.view.read(() => reportOf(ports), readReport);
 }
 
 export function reportOf(ports: Ports): Report {

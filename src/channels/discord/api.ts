@@ -250,9 +250,9 @@ export class Api {
   }
 
   /**
-   * The library stores the ends of limits in this machine's time of day, even if all instances
-   * follow a shared time. If that time is set back, limits would last longer by as much. So svc
-   * clears them, except the limit of all requests.
+   * The library stores the ends of limits in this machine's time of day, even if svc follows the
+   * time of a server. If that time is set back, limits would last longer by as much. So svc clears
+   * them, except the limit of all requests.
    */
   #noteClock(): void {
     const { steady } = this.#deps;

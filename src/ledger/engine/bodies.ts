@@ -76,7 +76,7 @@ export function replyFrom(record: ReplyRecord): Reply {
 }
 
 /** Brain, outcome and model of a turn. They are kept even if its trace is dropped. */
-export type Summary = {
+type Summary = {
   readonly brain: string | null;
   readonly outcome: string | null;
   readonly model: string | null;
@@ -117,7 +117,7 @@ function shortened(trace: Trace): string {
 }
 
 /** `content`: a text, or a picture in base64. `type`: the type of a picture, else null. */
-export type AttachmentRow = {
+type AttachmentRow = {
   readonly place: number;
   readonly kind: Attachment['kind'];
   readonly name: string;

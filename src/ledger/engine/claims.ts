@@ -238,7 +238,8 @@ export class Claims extends OpenClaims {
   }
 
   #handOut(taken: readonly Row[]): Awaitable<readonly Claim[]> {
-    return this.#areReady(taken) ? this.#claimsOf(taken) : this.#readFirst(taken);
+    const mayHandOut = !this.#stopped && this.#areReady(taken);
+    return mayHandOut ? this.#claimsOf(taken) : this.#readFirst(taken);
   }
 
   #areReady(taken: readonly Row[]): taken is readonly WholeRow[] {

@@ -83,7 +83,7 @@ export function chooseSuspects(
   return [...poison, ...others.slice(0, most)];
 }
 
-export type CrashIsolationDeps = {
+type CrashIsolationDeps = {
   readonly rows: WorkingSet;
   readonly steady: () => SteadyTime;
   readonly limits: CrashIsolationLimits;
@@ -111,20 +111,19 @@ export class CrashIsolation {
   /** Suspects that have not run. Those of a channel that is not served stop nothing. */
   #waiting: Suspect[] = [];
   #running: Suspect | null = null;
-  /** The running suspect is alone, and its mark is on the disk. */
+  /** The running suspect is alone, and its mark is on the disk or on its way there. */
   #isMarked = false;
   #clearTimer: Deadline | null = null;
   #stallTimer: Deadline | null = null;
   /** The served channels; null: all are. */
   #served: ReadonlySet<ChannelKey> | null = null;
-  #phase: 'beside' | 'closing' | 'alone' | 'open' = 'beside';
+  #phase: 'beside' | 'closing' | 'alone' | 'open' = 'open';
   #phaseTimer: Deadline | null = null;
   #closed = false;
 
   constructor(suspects: readonly Suspect[], deps: CrashIsolationDeps) {
     this.#deps = deps;
     this.#deadlines = createDeadlines(deps.steady);
-    this.#phase = 'open';
     this.hold(suspects);
   }
 
@@ -157,7 +156,7 @@ export class CrashIsolation {
     return this.#running?.row === row || this.#waiting.some((one) => one.row === row);
   }
 
-  /** The message that runs alone, with its mark on the disk; null: none does. */
+  /** The message that runs alone, with its mark on the disk or on its way; null: none does. */
   get alone(): InRow | null {
     return this.#isMarked ? (this.#running?.row ?? null) : null;
   }

@@ -14,7 +14,7 @@ import type { CursorMove } from '../ledger.ts';
 type Value = string | null;
 
 /** Reads a cursor from the storage; null: it was never set. */
-export type ReadCursor = (channel: ChannelKey, name: string) => Value | Promise<Value>;
+type ReadCursor = (channel: ChannelKey, name: string) => Value | Promise<Value>;
 
 type Place = {
   /** The position in the storage; undefined: it has to be read. */

@@ -548,6 +548,7 @@ class Deferred implements DeferredReplies {
       return { kind: 'moved', moved: moving.length, more: ids.length > moving.length };
     }, deferredFailed);
   }
+
   /** Makes due the replies that this process holds, for another process. */
   async tryHere(ids: readonly string[]): Promise<void> {
     await this.#makeDue(this.#own(ids));

@@ -228,8 +228,8 @@ export class MessageProgress {
 }
 
 /** The fields of a message or a reply that order and totals need besides the queue. */
-export type MessageHead = Pick<Message, 'id' | 'acceptedAt'>;
-export type ReplyHead = Pick<Reply, 'id' | 'inReplyTo' | 'createdAt'>;
+type MessageHead = Pick<Message, 'id' | 'acceptedAt'>;
+type ReplyHead = Pick<Reply, 'id' | 'inReplyTo' | 'createdAt'>;
 
 /** A row as the storage keeps it. Its text stays there until the row is handed out. */
 export type Stored<Head> = {

@@ -229,7 +229,7 @@ export class Unroutable {
   /** Since when each channel that is not served and has rows is unroutable. */
   readonly #since = new Map<ChannelKey, number>();
   #next: Deadline | null = null;
-  #isBurying = false;
+  #isDeadLettering = false;
   #closed = false;
 
   constructor(deps: UnroutableDeps) {
@@ -301,14 +301,14 @@ export class Unroutable {
   }
 
   async #deadLetterOld(now: number): Promise<void> {
-    if (this.#isBurying) return;
-    this.#isBurying = true;
+    if (this.#isDeadLettering) return;
+    this.#isDeadLettering = true;
     for (const [channel, since] of this.#since) {
       if (now < since + keptMs) continue;
       while (await this.#deadLetterBatch('in', channel));
       while (await this.#deadLetterBatch('out', channel));
     }
-    this.#isBurying = false;
+    this.#isDeadLettering = false;
   }
 
   /** @returns whether there may be more */

@@ -46,7 +46,7 @@ export function placesOf({ day, brain, model, price, costs, sender }: Charged) {
 }
 
 /** A change of the rows at one price. */
-export type SpendPart = { readonly charged: Charged; readonly change: SpendChange };
+type SpendPart = { readonly charged: Charged; readonly change: SpendChange };
 
 /**
  * The reservation of a call.
@@ -106,7 +106,7 @@ function openedBy({ input, output }: Tokens): SpendChange {
   return { ...noChange, openInput: input, openOutput: output };
 }
 
-export function settledBy(reserved: Tokens | null, used: Used | null): SpendChange {
+function settledBy(reserved: Tokens | null, used: Used | null): SpendChange {
   return {
     calls: used === null ? 0 : 1,
     estimatedCalls: used?.estimated === true ? 1 : 0,

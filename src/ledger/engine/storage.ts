@@ -72,7 +72,7 @@ export interface LedgerStorage {
   /** Approvals are written and settled at the end of turns. */
   readonly approvals: Approvals;
   readonly spend: SpendBook;
-  readonly byHand: StoredTakeovers;
+  readonly takeovers: StoredTakeovers;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before everything else. */
   listen(report: StorageReport): void;
@@ -270,18 +270,18 @@ export type StorageReport = {
   /** There may be more room, also because other processes settled messages. */
   readonly roomChanged: () => void;
   /**
-   * An instance forgets somebody: removes their rows from this memory. Rejects when that fails.
+   * A process forgets somebody: removes their rows from this memory. Rejects when that fails.
    * @param answered ids of messages; replies to them are removed too
    */
   readonly forgetHere: (theirs: OthersRows, answered: ReadonlySet<string>) => Promise<void>;
   /**
-   * An operator asked another instance to try these replies. The replies that are here are due at
+   * An operator asked another process to try these replies. The replies that are here are due at
    * once.
    */
   readonly tryHere: (ids: readonly string[]) => Promise<void>;
-  /** An instance has written a takeover, or its end. */
+  /** A process has written a takeover, or its end. */
   readonly heldHere: (where: ConversationKey, hold: TakeoverTimes | null) => Promise<void>;
-  /** An operator answered these messages through another instance: they leave the working set. */
+  /** An operator answered these messages through another process: they leave the working set. */
   readonly answeredHere: (where: ConversationKey, ids: ReadonlySet<string>) => void;
 };
 

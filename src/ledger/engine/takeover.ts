@@ -49,7 +49,7 @@ export class ActiveTakeovers implements Takeovers {
     this.#requests = requests;
     this.#settled = settled;
     this.#deadlines = createDeadlines(deps.steady);
-    for (const stored of deps.storage.byHand.found) this.#set(stored, stored);
+    for (const stored of deps.storage.takeovers.found) this.#set(stored, stored);
   }
 
   hold(where: ConversationKey): Promise<TakeoverTimes | 'too_many' | 'storage_failed'> {
@@ -116,7 +116,7 @@ export class ActiveTakeovers implements Takeovers {
   /** Ends a takeover in all processes. @returns false: that cannot be written */
   async end(where: ConversationKey): Promise<boolean> {
     if (this.of(where) === null) return true;
-    if (this.#closed || !(await this.#deps.storage.byHand.keep(where, null))) return false;
+    if (this.#closed || !(await this.#deps.storage.takeovers.keep(where, null))) return false;
     await this.heldHere(where, null);
     return true;
   }
@@ -136,7 +136,7 @@ export class ActiveTakeovers implements Takeovers {
   async #beginOrRenew(where: ConversationKey): Promise<TakeoverTimes | null> {
     const now = Math.round(this.#deps.now());
     const hold = { since: this.of(where)?.since ?? now, untilAt: now + takeoverMs };
-    if (this.#closed || !(await this.#deps.storage.byHand.keep(where, hold))) return null;
+    if (this.#closed || !(await this.#deps.storage.takeovers.keep(where, hold))) return null;
     await this.heldHere(where, hold);
     return hold;
   }
@@ -170,8 +170,8 @@ export class ActiveTakeovers implements Takeovers {
       if (takeover === undefined || this.#closed) return;
       // The clock was set back meanwhile, or the takeover was renewed.
       if (now() < takeover.untilAt) return this.#set(where, takeover);
-      if (takeover.isFar) await storage.byHand.keep(where, null);
-      else storage.byHand.expired(now());
+      if (takeover.isFar) await storage.takeovers.keep(where, null);
+      else storage.takeovers.expired(now());
       this.#endHere(where);
       news.holdOver?.({ channel: where.channel });
     });
@@ -190,7 +190,7 @@ export class ActiveTakeovers implements Takeovers {
     const rows = waiting.slice(0, at + 1);
     if (rows.length === 0) return { kind: 'nothing_to_answer' };
     const ends = await this.#endsOf(rows, effectsOf);
-    const kind = await this.#deps.storage.byHand.answered(ends, () => this.#settle(where, ends));
+    const kind = await this.#deps.storage.takeovers.answered(ends, () => this.#settle(where, ends));
     if (kind !== 'answered') return { kind };
     const messages = rows.map(({ message }) => message.id);
     return { kind, messages, hold: (await this.#beginOrRenew(where)) ?? this.of(where) };
@@ -198,7 +198,7 @@ export class ActiveTakeovers implements Takeovers {
 
   async #waiting(where: ConversationKey): Promise<readonly WholeInRow[]> {
     const { rows, storage } = this.#deps;
-    const elsewhere = await storage.byHand.waiting?.(where, waitingMax);
+    const elsewhere = await storage.takeovers.waiting?.(where, waitingMax);
     if (elsewhere !== undefined) return elsewhere;
     const waiting = rows.unclaimed(where.channel, where.conversation, waitingMax);
     const unread = waiting.filter((row) => !isWhole(row));

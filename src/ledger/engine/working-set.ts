@@ -27,7 +27,7 @@
  * - deferred → offered: its time has come (`Schedule`), or an operator asks for it.
  * - suspected* → taken: crash isolation runs a message that may have ended the process. Given back,
  *   it is suspected again. A message becomes suspected only at a start, or when its queue comes
- *   from another instance.
+ *   from another process.
  * - any → gone: it is forgotten, or an operator has answered it (`remove`). The queue stays busy
  *   while the end of a removed row is being written.
  */
@@ -65,7 +65,7 @@ const repliesMax = 100;
 export type MergeClock = Clock & { readonly deadlines?: Deadlines };
 
 /** Why the first row of one side of a queue is not offered. `busy`: see the states above. */
-export type HeldBack = 'empty' | 'busy' | 'merging' | 'taken_over' | 'restoring' | 'many_replies';
+type HeldBack = 'empty' | 'busy' | 'merging' | 'taken_over' | 'restoring' | 'many_replies';
 
 type Wake = (box: Box, channel: ChannelKey) => void;
 

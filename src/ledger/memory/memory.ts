@@ -167,7 +167,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly limits: LedgerStorage['limits'];
   readonly hasRoom = true;
   readonly mayHandOut = true;
-  readonly crashIsolation = null;
+  readonly crashIsolation: LedgerStorage['crashIsolation'] = null;
   readonly figures: LedgerStorage['figures'];
   readonly approvals: LedgerStorage['approvals'];
   readonly spend: LedgerStorage['spend'];
@@ -210,7 +210,7 @@ export class MemoryStorage implements LedgerStorage {
     clearNotes: async () => 0,
   };
 
-  readonly byHand: LedgerStorage['byHand'] = {
+  readonly takeovers: LedgerStorage['takeovers'] = {
     found: [],
     keep: async () => true,
     expired: () => {},

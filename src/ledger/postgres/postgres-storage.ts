@@ -72,7 +72,7 @@ export type PostgresDeps = Clock & {
   readonly deadLetters: DeadLetters;
   readonly figures: Figures;
   readonly spend: Spend;
-  readonly byHand: Takeovers;
+  readonly takeovers: Takeovers;
   /** The upkeep that runs beside the messages. */
   readonly upkeep: AsyncDisposable;
   readonly news: LedgerNews;
@@ -99,7 +99,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly approvals: StoredApprovals;
   readonly spend: Spend;
   readonly deferredReplies: StoredReplies;
-  readonly byHand: Takeovers;
+  readonly takeovers: Takeovers;
   readonly #deps: PostgresDeps;
   readonly #batches: PostgresBatches;
   readonly #queues: Queues;
@@ -108,13 +108,13 @@ export class PostgresStorage implements LedgerStorage {
   #tracesDropped = 0;
 
   constructor(deps: PostgresDeps) {
-    const { batches, limits, reads, history, deadLetters, byHand, queues } = deps;
+    const { batches, limits, reads, history, deadLetters, takeovers, queues } = deps;
     this.#deps = deps;
     this.#batches = batches;
     this.#queues = queues;
     this.#invalidations = new Invalidations(deps);
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
-    [this.history, this.deadLetters, this.byHand] = [history, deadLetters, byHand];
+    [this.history, this.deadLetters, this.takeovers] = [history, deadLetters, takeovers];
     [this.figures, this.spend] = [deps.figures, deps.spend];
     this.agents = new AgentReads(reads);
     this.attachments = storedAttachments(reads, batches);
@@ -147,7 +147,7 @@ export class PostgresStorage implements LedgerStorage {
     const { news, rows, peers } = this.#deps;
     this.#invalidations.listen(report.forgetHere);
     this.deferredReplies.listen(report.tryHere);
-    this.byHand.listen(report);
+    this.takeovers.listen(report);
     this.#queues.begin(this.#batches, peers, this.crashIsolation, failed);
     peers.heartbeat.onNews((heard) => (this.#queues.hear(heard), roomChanged()));
     let { state } = this.#batches;

@@ -150,7 +150,7 @@ async function open(
   const shared = { now, steady, rows, batches, reads, slowReads, history, queues, peers };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });
   letters = deadLetters;
-  const byHand = await Takeovers.open(shared);
+  const takeovers = await Takeovers.open(shared);
   const expired = (id: string): void => deadLetters.remove(id);
   const isMine = (): boolean => peers.holds(janitorLease);
   const swept = { reads: slowReads, retentionDays, now, expired, isMine };
@@ -161,7 +161,7 @@ async function open(
   const figures = upkeep.use(new Figures(slowReads));
   const spend = upkeep.use(new Spend({ instance, batches, connect: reach }));
   const notes = failureNotes(instance, reconnect);
-  const own = { limits, deadLetters, byHand, upkeep, figures, spend, news, giveUp };
+  const own = { limits, deadLetters, takeovers, upkeep, figures, spend, news, giveUp };
   const deps: PostgresDeps = { ...shared, ...own, ...notes };
   const ledger = new QueueLedger({ ...options, rows, storage: new PostgresStorage(deps), news });
   sooner(await boundParked(slowReads, now(), null));

@@ -66,7 +66,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly figures: Figures;
   readonly approvals: StoredApprovals;
   readonly spend: Spend;
-  readonly byHand: LedgerStorage['byHand'];
+  readonly takeovers: LedgerStorage['takeovers'];
   readonly #deps: SqliteDeps;
   readonly #groupCommit: GroupCommit;
   readonly #disk: DiskWatch;
@@ -88,7 +88,7 @@ export class SqliteStorage implements LedgerStorage {
     this.figures = new Figures(groupCommit, () => this.hasRoom);
     this.approvals = new StoredApprovals(reader, groupCommit);
     this.spend = new Spend(groupCommit);
-    this.byHand = storedTakeovers(deps, this.history);
+    this.takeovers = storedTakeovers(deps, this.history);
     const { file } = reader.prepare('PRAGMA database_list').get() as { file: string };
     const reportRoom = (room: StorageRoom): void => news.storageRoom?.(room);
     this.#disk = new DiskWatch(limits.freeBytesMin, reportRoom, () => writerOf(file));

@@ -85,13 +85,13 @@ export class Takeovers implements StoredTakeovers {
 
   /** Reads the takeovers, and takes these conversations out of this instance's order of work. */
   static async open(deps: TakeoverDeps): Promise<Takeovers> {
-    const byHand = new Takeovers(deps);
+    const takeovers = new Takeovers(deps);
     const { reads, rows, now } = deps;
-    byHand.#found = (await reads.ask({ text: activeTakeovers, values: [now()] })).map(
+    takeovers.#found = (await reads.ask({ text: activeTakeovers, values: [now()] })).map(
       heldConversation,
     );
-    for (const { channel, conversation } of byHand.#found) rows.takeOver(channel, conversation);
-    return byHand;
+    for (const { channel, conversation } of takeovers.#found) rows.takeOver(channel, conversation);
+    return takeovers;
   }
 
   get found(): readonly TakenOverConversation[] {
