@@ -82,7 +82,7 @@ test('what is said to another terminal knows nothing of the first', () => {
 });
 
 test('a page that names a file of the examples says where they come from', () => {
-  const own = /^docs\/(?:get-started|how-to|reference|how-it-works)\//;
+  const own = /^docs\/(?:get-started|recipes|how-to|reference|how-it-works)\//;
   const users = pages.filter(
     (page) => own.test(page) && /(?:^|[ `])examples\/\w/m.test(textOf(page)),
   );
@@ -97,7 +97,7 @@ test('every page with something to run is where a test looks for it', () => {
   for (const { page, block } of all) {
     if (!isShell(block) || !isRun(block)) continue;
     const where =
-      /^(?:README\.md$|examples\/|docs\/(?:get-started|how-to|reference|how-it-works)\/)/;
+      /^(?:README\.md$|examples\/|docs\/(?:get-started|recipes|how-to|reference|how-it-works)\/)/;
     assert.match(page, where);
   }
 });

@@ -17,7 +17,13 @@ export type Source = {
 export type Shelf = { readonly title: string; readonly sources: readonly Source[] };
 
 /** The folders of documents in order; all others follow by name. */
-const order = ['docs/get-started', 'docs/how-to', 'docs/reference', 'docs/how-it-works'];
+const order = [
+  'docs/get-started',
+  'docs/recipes',
+  'docs/how-to',
+  'docs/reference',
+  'docs/how-it-works',
+];
 const last = ['docs/decisions', 'examples'];
 
 /** @param root the checkout */
