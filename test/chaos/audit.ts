@@ -80,6 +80,25 @@ export function assertKept(figures: Audit & { readonly [more: string]: number })
 /** Counts of dead letters, and of unsettled rows. */
 export type Left = { readonly buried: number; readonly unsettled: number };
 
+/**
+ * Counts the answered messages of a closed database whose trace is missing, or does not say which
+ * model was asked and why the answer was picked.
+ */
+export function unexplainedIn(path: string): number {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const has = (kind: string): string =>
+    `EXISTS (SELECT 1 FROM json_each(traces.body, '$.steps') WHERE value ->> 'kind' = '${kind}')`;
+  const explained = `message_id = inbox.id AND ${has('model')} AND ${has('policy')}`;
+  const found = db
+    .prepare(
+      'SELECT count(*) AS n FROM inbox WHERE state = 1 AND ' +
+        `NOT EXISTS (SELECT 1 FROM traces WHERE ${explained})`,
+    )
+    .get();
+  db.close();
+  return Number(found?.['n']);
+}
+
 /** Counts rows of a closed database, and asserts that its file is sound. */
 export function leftIn(path: string): Left {
   const db = new DatabaseSync(path, { readOnly: true });

@@ -1,4 +1,6 @@
 /** Kills the program at random moments, and starts it again. */
+import assert from 'node:assert/strict';
+import { unexplainedIn } from './audit.ts';
 import { someMoment } from './moments.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
@@ -10,7 +12,7 @@ export const kill: Proof = {
   name: 'kill',
   title:
     'SIGKILL at random moments: nothing that got a 200 is lost, run twice by its `webhook-id`, ' +
-    'repeated without a mark, out of order, or buried',
+    'repeated without a mark, out of order, dead-lettered, or answered without a trace',
   unit: 'kills',
   sizes: { change: 12, nightly: 1_000 },
   async run(count, seed, say) {
@@ -29,6 +31,8 @@ export const kill: Proof = {
     await using program = world.spawn();
     await program.saw('"listening"');
     const figures = await world.conclude(program);
-    return { kind: 'proved', figures: { ...figures, resends: world.crowd.resends } };
+    const unexplained = unexplainedIn(world.database);
+    assert.equal(unexplained, 0, 'every answered message has a trace');
+    return { kind: 'proved', figures: { ...figures, unexplained, resends: world.crowd.resends } };
   },
 };
