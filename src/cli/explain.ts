@@ -24,8 +24,8 @@ function explainStep(step: TraceStep): string {
     case 'session':
       return `session ${step.session}${step.cut === null ? '' : `, new: ${step.cut}`}`;
     case 'shield': {
-      if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
-      return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
+      if (step.dropped.length === 0) return `privacy filter: all ${step.kept} models may be asked`;
+      return `privacy filter: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
     }
     case 'sight':
       return describeSight(step);

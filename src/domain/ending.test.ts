@@ -111,7 +111,7 @@ test('an apology is no answer, however well it was delivered', () => {
     ],
     [
       ended('no_answer', { kind: 'shield', dropped: [named('big')], kept: 0 }),
-      'no answer: the shield let no model be asked',
+      'no answer: the privacy filter let no model be asked',
     ],
     [ended('busy'), 'no answer: why was not kept'],
     [

@@ -113,7 +113,7 @@ function describeNoAnswer({ steps }: Trace): string {
   const [first] = calls;
   if (first === undefined) {
     const isDropped = steps.some((step) => step.kind === 'shield' && step.kept === 0);
-    return isDropped ? 'the shield let no model be asked' : 'why was not kept';
+    return isDropped ? 'the privacy filter let no model be asked' : 'why was not kept';
   }
   if (calls.length === 1) return `${formatModelName(first.model)} failed (${first.result})`;
   return `every model failed (${describeFailures(calls)})`;

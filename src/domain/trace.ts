@@ -141,7 +141,7 @@ export function describePrivacyFilter({
   kept,
 }: Extract<TraceStep, { kind: 'shield' }>): string {
   const who = dropped.length === 0 ? 'nothing' : dropped.map(formatModelName).join(', ');
-  return `shield dropped ${who}; ${kept} may be asked`;
+  return `privacy filter dropped ${who}; ${kept} may be asked`;
 }
 
 /** The parts that a model did not see, and why, in words. */

@@ -37,7 +37,7 @@ browserTest(
     await talk(site, ['one', 'two', 'three']);
     await page.getByText(/^3 since /).waitFor();
     await messagesOf(page, /[123]/).waitFor();
-    await page.getByText('dropped by the shield').waitFor();
+    await page.getByText('dropped by the privacy filter').waitFor();
     await view.assertAccessible();
     await page.getByRole('link', { name: /Messages in the last minute/ }).click();
     await page.getByText('3 messages.').waitFor();
@@ -205,7 +205,7 @@ browserTest(
     await page.getByText('Answered by a (Ollama); delivered').waitFor();
     for (const told of [
       'waited in the inbox',
-      'shield dropped big (OpenAI API); 3 may be asked',
+      'privacy filter dropped big (OpenAI API); 3 may be asked',
       /a \(Ollama\): answer \(rank 1\)/,
       /consensus: a \(Ollama\), /,
       'delivery 1: server_error, 500',
@@ -278,7 +278,10 @@ browserTest(
     await talk(site, ['one', 'two']);
     await page.getByRole('list', { name: 'Channels' }).getByText('2', { exact: true }).waitFor();
     await page.getByRole('list', { name: 'Brains' }).getByText('2', { exact: true }).waitFor();
-    await page.getByRole('list', { name: 'Models' }).getByText('dropped by the shield').waitFor();
+    await page
+      .getByRole('list', { name: 'Models' })
+      .getByText('dropped by the privacy filter')
+      .waitFor();
     await view.assertAccessible();
     await page.reload();
     await page.getByRole('list', { name: 'Brains' }).getByText('2', { exact: true }).waitFor();
@@ -294,7 +297,7 @@ browserTest('every view fits a small telephone', startLiveStage, async ({ site, 
     ['?view=messages', '1 message.'],
     [`?view=message&id=${id}`, 'Answered by a (Ollama); delivered'],
     ['?view=conversations', 'Each conversation'],
-    ['?view=flow', 'dropped by the shield'],
+    ['?view=flow', 'dropped by the privacy filter'],
   ] as const) {
     await page.goto(`/ui${place}`);
     await page.getByText(sight).first().waitFor();

@@ -19,7 +19,7 @@ test('a settled message is told on one clock, with votes, dissent and gaps', () 
     '0 - accepted',
     '0 10 waited in the inbox',
     '10 - session 3, which began with it: nothing had been said for long',
-    '10 - shield dropped big (OpenAI API); 3 may be asked',
+    '10 - privacy filter dropped big (OpenAI API); 3 may be asked',
     '10 5 not accounted for',
     '15 100 a (Ollama): answer (rank 1), 40 tokens in, 7 out',
     '15 80 b (Ollama): answer (rank 2), 40 tokens in, 7 out',

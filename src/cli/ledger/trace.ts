@@ -21,11 +21,12 @@ const table = {
 
 export const trace: Command = {
   name: 'trace',
-  summary: 'Tell everything that happened to one message',
+  summary: 'Show everything that happened to one message',
   usage: `Usage: svc trace <id> [--text] [--config <file>] [--json]
 
-Tells on one clock what happened to a message: how long it waited, its session, what the shield
-dropped, each model with its time and outcome, why the policy chose as it did, and each delivery.
+Shows on one clock what happened to a message: how long it waited, its session, the models that
+the privacy filter dropped, each model with its time and outcome, why the policy picked this
+answer, and each delivery.
 The id is the "message_id" that the webhook's 200 gave, or that of a dead letter.
 
   --text           also show what was said and answered

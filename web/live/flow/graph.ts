@@ -110,7 +110,7 @@ function modelNodes({ brains, models: met }: Status): readonly FlowNode[] {
       key,
       name: formatModelName(name),
       tone: isDropped ? 'off' : toneOf(standing),
-      state: isDropped ? 'dropped by the shield' : healthSentences[standing],
+      state: isDropped ? 'dropped by the privacy filter' : healthSentences[standing],
       to: [],
       place: { view: 'providers' },
       at,

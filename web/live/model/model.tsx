@@ -125,7 +125,7 @@ function Headline({ name, verdict }: { readonly name: string; readonly verdict: 
       ) : null}
       {verdict.kind === 'there' ? <p>Nobody has asked it since svc was started.</p> : null}
       {verdict.kind === 'dropped' ? (
-        <p>Its brain is private, and the model is in the cloud: the shield keeps it out.</p>
+        <p>Its brain is private, and the model is in the cloud: the privacy filter keeps it out.</p>
       ) : null}
     </div>
   );

@@ -149,7 +149,7 @@ const brainColumns: readonly Column<BrainStatus>[] = [
             )}{' '}
             <span className="text-soft">
               {locality}
-              {state === 'dropped' ? ', dropped by the shield' : ''}
+              {state === 'dropped' ? ', dropped by the privacy filter' : ''}
             </span>
           </li>
         ))}

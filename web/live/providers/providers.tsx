@@ -111,7 +111,7 @@ const askedColumns: readonly Column<Use>[] = [
     title: 'Asked?',
     cell: ({ isDropped }) => (
       <State tone={isDropped ? 'off' : 'good'}>
-        {isDropped ? 'never: dropped by the shield' : 'asked'}
+        {isDropped ? 'never: dropped by the privacy filter' : 'asked'}
       </State>
     ),
   },
