@@ -7,7 +7,7 @@ export type Size = 'change' | 'nightly';
 export type Proof = {
   /** For `--only`. */
   readonly name: string;
-  /** A row of the table in docs/how-it-works/reliability.md. */
+  /** What holds: a cell of the table that a run prints. */
   readonly title: string;
   /** The unit of a size: kills, cuts, steps, … */
   readonly unit: string;
@@ -23,8 +23,8 @@ export type Proof = {
 };
 
 /**
- * `figures` are for the table: counts of deeds and of results. `table` is a further Markdown table,
- * which does not fit into a line; it has its own place in docs/how-it-works/reliability.md.
+ * `figures` are counts of deeds and of results. `table` is a further Markdown table. Both stand in
+ * the proof's section of docs/how-it-works/reliability.md.
  */
 export type Proved =
   | {

@@ -40,20 +40,42 @@ export function summaryOf(findings: readonly Finding[]): string {
   return [...skips, `${passed} passed, ${failed} failed, ${skips.length} skipped`].join('\n');
 }
 
-/**
- * Writes the table, and the machine's description, between the marks of the page on reliability; a
- * proof's own table goes between the marks with its name.
- */
-export function writeReport(findings: readonly Finding[], command: string): void {
+/** Writes the findings into the page on reliability. */
+export function writeReport(findings: readonly Finding[]): void {
   const file = join(root, 'docs', 'how-it-works', 'reliability.md');
-  const what = `${new Date().toISOString().slice(0, 10)}, \`${command}\`, ${machine()}.`;
-  let page = between(readFileSync(file, 'utf8'), 'chaos', `${what}\n\n${tableOf(findings)}`);
-  for (const { name, amount, seed, result } of findings) {
-    if (result.kind !== 'proved' || result.table === undefined) continue;
-    page = between(page, name, `${what} ${amount}, seed ${seed}.\n\n${result.table}`);
-  }
-  writeFileSync(file, page);
+  const day = new Date().toISOString().slice(0, 10);
+  writeFileSync(file, withFindings(readFileSync(file, 'utf8'), findings, day));
   execFileSync(join(root, 'node_modules', '.bin', 'oxfmt'), [file], { cwd: root });
+}
+
+/**
+ * The page with a row for each finding in its table of runs, and the figures in the section of each
+ * proof. The rows and figures of other proofs stay.
+ */
+export function withFindings(page: string, findings: readonly Finding[], day: string): string {
+  const [, table = ''] = page.split(/<!-- chaos: (?:begin|end) -->/);
+  const rows = new Map(
+    Array.from(table.matchAll(/^\| ([\w-]+) .*$/gm), ([row, name]) => [name, row]),
+  );
+  rows.delete('proof');
+  for (const { name, amount, seconds, seed } of findings) {
+    rows.set(name, `| ${[name, day, amount, seconds.toFixed(1), seed].join(' | ')} |`);
+  }
+  const head = ['| proof | day | size | seconds | seed |', '| --- | --- | --- | --- | --- |'];
+  const runs = [...head, ...rows.values()].join('\n');
+  const written = between(page, 'chaos', `Machine of the newest run: ${machine()}.\n\n${runs}`);
+  return findings.reduce((all, { name, result }) => {
+    return between(all, name, figuresOf(result));
+  }, written);
+}
+
+function figuresOf(result: Finding['result']): string {
+  if (result.kind !== 'proved') return `${foundText(result)}.`;
+  const figures = Object.entries(result.figures).map((figure) => {
+    return `- ${figuresText(Object.fromEntries([figure]))}`;
+  });
+  const list = ['Found:', figures.join('\n')];
+  return [...list, ...(result.table === undefined ? [] : [result.table])].join('\n\n');
 }
 
 /** Replaces the text between `<!-- name: begin -->` and `<!-- name: end -->`. */

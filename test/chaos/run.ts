@@ -1,8 +1,8 @@
 /**
  * `npm run chaos`: every proof of proofs.ts, three at a time, at the size for every change.
  * Options: `--nightly` or `--size change|nightly` (the largest, one at a time), `--only name,…`,
- * `--seed n`, `--write` (writes the table into docs/how-it-works/reliability.md). Ends with 1 when
- * a promise did not hold. A proof that cannot run here is skipped, and says so.
+ * `--seed n`, `--write` (writes what was found into docs/how-it-works/reliability.md). Ends with 1
+ * when a promise did not hold. A proof that cannot run here is skipped, and says so.
  */
 import { parseArgs } from 'node:util';
 import { runApart } from './apart.ts';
@@ -11,9 +11,7 @@ import { proofs } from './proofs.ts';
 import { summaryOf, tableOf, writeReport } from './report.ts';
 import { runProofs, type Order } from './runner.ts';
 
-const args = process.argv.slice(2);
 const { values } = parseArgs({
-  args,
   options: {
     nightly: { type: 'boolean', default: false },
     size: { type: 'string', default: 'change' },
@@ -29,8 +27,7 @@ const atOnce = order.size === 'nightly' ? 1 : 3;
 const ways = { atOnce, run: runApart };
 const findings = await runProofs(chosen(values.only), order, console.log, ways);
 console.log(`\n${tableOf(findings)}\n`);
-const given = args.filter((one) => one !== '--write').join(' ');
-if (values.write) writeReport(findings, `npm run chaos${given && ` -- ${given}`}`);
+if (values.write) writeReport(findings);
 console.log(summaryOf(findings));
 if (findings.some(({ result }) => result.kind === 'failed')) process.exitCode = 1;
 

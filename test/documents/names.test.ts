@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { documents as everyDocument, tooLong } from '../../scripts/prose.ts';
 import { sentences } from '../../src/pipeline/sentences.ts';
 import { ids } from '../fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, revision, withToken } from '../fake/admin-world.ts';
@@ -55,15 +56,11 @@ test('no page of a package links to what only a checkout has', () => {
   }
 });
 
-test('what was measured is told in sentences that end', () => {
-  for (const page of ['reliability.md', 'speed.md']) {
-    const text = readFileSync(join(root, 'docs/how-it-works', page), 'utf8');
-    const prose = text.split('\n').filter((line) => !/^(?:\||    )/.test(line));
-    assert.ok(prose.length > 30, page);
-    for (const sentence of prose.flatMap((line) => line.split(/(?<=[.!?]) +(?=[A-Z`*_[])/))) {
-      assert.ok(sentence.split(/ +/).length <= 50, `${page}: ${sentence}`);
-    }
-  }
+test('every document is told in sentences and paragraphs that are read once', () => {
+  const long = everyDocument().flatMap((path) =>
+    tooLong(readFileSync(join(root, path), 'utf8')).map((line) => `${path}: ${line}`),
+  );
+  assert.deepEqual(long, []);
 });
 
 test('every source file that is named in full exists', () => {
