@@ -47,8 +47,8 @@ const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
 function routeTable(): string {
   // The table needs no service. It only passes the ports on, to answers that nobody asks for.
   const unasked: object = new Proxy({}, { get: () => unasked });
-  const parts = { metrics: unasked, live: unasked, access: 'bearer', webRoot: '' };
-  const { routes } = routesOf(unasked as AdminPorts, parts as TableParts);
+  const options = { metrics: unasked, live: unasked, access: 'bearer', webRoot: '' };
+  const { routes } = routesOf(unasked as AdminPorts, options as TableParts);
   const rows = routes.toSorted(byPath).map((route) => [
     code(route.method),
     code(route.path),

@@ -46,7 +46,7 @@ function reads({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/approvals/{id}',
       principal: 'operator',
-      summary: 'One such call: its arguments, who wrote the message, who decided.',
+      summary: 'One call that waits for a yes, or did: its arguments, its sender, who decided.',
       reveals: 'read_approval',
       parameters,
       contentType,

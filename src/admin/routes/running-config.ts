@@ -24,7 +24,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
     readRoute({
       path: '/api/v1/channels',
       principal: 'reader',
-      summary: 'The channels of the status alone.',
+      summary: 'The channels and their states.',
       contentType,
       schema: { name: 'Channels', of: schemas.channelsSchema },
       answer: async (_values, { asker }) => {

@@ -61,7 +61,7 @@ export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[
     readRoute({
       path: '/api/v1/spend/senders',
       principal: 'operator',
-      summary: 'What calls to models used and cost, by sender. Calls of trials have no sender.',
+      summary: 'What calls to models used and cost, by sender, without trials.',
       parameters: { days },
       contentType,
       problems,

@@ -96,7 +96,7 @@ function moves({ reader, takeovers }: Ports): Route[] {
       path: '/api/v1/conversations/{id}/hold',
       method: 'POST',
       action: 'hold',
-      summary: 'Takes a conversation over for an hour. svc asks no model in it meanwhile.',
+      summary: 'Takes a conversation over for an hour from now. svc asks no model in it meanwhile.',
       parameters: byId,
       contentType,
       problems: {
