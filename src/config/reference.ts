@@ -7,25 +7,23 @@ import { schema } from './schema.ts';
 const opening = `# Configuration reference
 
 svc reads one JSON file: the one that \`--config\` or the variable \`SVC_CONFIG\` names, else
-\`svc.json\` ([where it is looked for](command-line.md#which-configuration)). It is strict JSON: no
-comments, no trailing commas. This page is made from the program's own schema by
-\`npm run docs\`; [config.schema.json](config.schema.json) is the same for editors, which find it
-when \`$schema\` at the top of the file names it.
+\`svc.json\` ([where svc looks for it](command-line.md#which-configuration)). It is strict JSON,
+without comments and trailing commas. \`npm run docs\` makes this page from the program's schema.
+Editors use the same as [config.schema.json](config.schema.json): name it in \`$schema\` at the top.
 
-- \`svc config check svc.json\` reports every problem at once (of more than 200 the first), each
-  with its place and a remedy.
-- A field that is \`null\`, or a text that is empty, counts as absent.
-- \`$schema\` and keys that begin with \`_\` are let pass anywhere; every other unknown key is a
-  problem.
-- Fields that end in \`_env\` hold the **name** of an environment variable, never the secret
-  itself. Line ends around a secret are left out; other white space too, with a warning. Every
-  variable that is named must be set when svc starts; only \`admin.token_env\` may be unset.
-- Relative paths are taken from the folder of the file.
-- Fields marked *added* are not part of the first contract and are always optional.
-- Fields marked *restart* belong to the process: a change of them needs a restart of svc. Marked
-  *restart on the same port*: only another host on the port that is listened on.
-- Limits marked *clamped* are taken as the maximum when they are larger, with a warning. Where 0
-  means the default, the table says so.
+- **Checking**: \`svc config check svc.json\` reports every problem, each with its place and a
+  remedy. Of more than 200 it reports the first.
+- **Absent**: a field that is \`null\`, or an empty text, counts as absent.
+- **Unknown keys** are a problem, except \`$schema\` and keys that begin with \`_\`.
+- **Secrets**: a field that ends in \`_env\` holds the **name** of an environment variable, never
+  the secret itself. svc removes line ends around a secret, and other white space with a warning.
+  Every named variable must be set when svc starts; only \`admin.token_env\` may be unset.
+- **Relative paths** begin in the folder of the file.
+- ***added***: the field is not part of the first contract, and always optional.
+- ***restart***: a change of the field needs a restart of svc. With *on the same port*: only a
+  change of the host on the same port needs one.
+- ***clamped***: svc takes the maximum instead of a larger number, with a warning.
+- **0** means the default only where the table says so.
 `;
 
 /** The whole page; ends with a line end. */
@@ -72,7 +70,7 @@ function conditionLine({ when, requires, forbids }: Condition): string {
   const pairs = Object.entries(when).map(([key, name]) => `${marked(key)} is ${marked(name)}`);
   const needs = requires === undefined ? [] : [`needs ${requires.map(marked).join(', ')}`];
   const lacks = forbids === undefined ? [] : [`takes no ${forbids.map(marked).join(', ')}`];
-  return `- Where ${pairs.join(' and ')}: ${[...needs, ...lacks].join('; ')}.\n`;
+  return `- If ${pairs.join(' and ')}: ${[...needs, ...lacks].join('; ')}.\n`;
 }
 
 function marked(name: string): string {

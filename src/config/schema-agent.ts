@@ -14,7 +14,7 @@ const toolNames = [
 
 const bytesMax = {
   type: 'integer',
-  description: 'Most bytes that the tool hands to the model.',
+  description: 'Bytes that the tool gives to the model, at most.',
   minimum: 0,
   maximum: 4_194_304,
   above: 'clamped',
@@ -25,8 +25,8 @@ const bytesMax = {
 const allowHosts = {
   type: 'list',
   description:
-    'Hosts that may be reached: `name`, `name:port`; without a port every port of it but those ' +
-    'of svc itself, of its database, and of configured models, MCP servers and speech servers.',
+    'Hosts that the tool may reach: `name` or `name:port`. Without a port: every port, except ' +
+    'those of svc, its database, and its models, MCP servers and speech servers.',
   required: true,
   itemsMin: 1,
   items: { type: 'text', description: 'A host name or address, with or without a port.' },
@@ -46,14 +46,14 @@ const grant = {
     mode: {
       type: 'choice',
       description:
-        '`allow` runs it, `ask` runs it once a person has said yes to that very call, `shadow` ' +
-        'only records what it would have done, `deny` hides it.',
+        '`allow` runs the tool. `ask` runs a call after a person has said yes to it. `shadow` ' +
+        'only records what it would have done. `deny` hides the tool.',
       required: true,
       names: ['allow', 'ask', 'shadow', 'deny'],
     },
     channels: {
       type: 'list',
-      description: 'Channels that this holds on. Absent: every channel; empty: none.',
+      description: 'Channels of this grant. Absent: every channel. Empty: none.',
       items: { ...channelTypeField, description: 'The type of a channel.' },
     },
   },
@@ -61,11 +61,11 @@ const grant = {
 
 const readFile = {
   type: 'object',
-  description: 'The cage of `read_file`.',
+  description: 'The limits of `read_file`.',
   fields: {
     root: {
       type: 'text',
-      description: "The only folder that is read from; relative to the config file's folder.",
+      description: "The only folder that the tool reads, relative to the config file's folder.",
       required: true,
     },
     max_bytes: bytesMax,
@@ -74,13 +74,13 @@ const readFile = {
 
 const httpFetch = {
   type: 'object',
-  description: 'The cage of `http_fetch`.',
+  description: 'The limits of `http_fetch`.',
   fields: {
     allow_hosts: allowHosts,
     max_bytes: bytesMax,
     max_redirects: {
       type: 'integer',
-      description: 'Redirects that are followed, each to an allowed host; 0 means none.',
+      description: 'Redirects that the tool follows, each to an allowed host. 0: none.',
       minimum: 0,
       maximum: 10,
       above: 'clamped',
@@ -91,7 +91,7 @@ const httpFetch = {
 
 const webhookCall = {
   type: 'object',
-  description: 'The cage of `webhook_call`.',
+  description: 'The limits of `webhook_call`.',
   fields: {
     allow_hosts: allowHosts,
     max_bytes: bytesMax,
@@ -109,17 +109,17 @@ const webhookCall = {
 
 const memory = {
   type: 'object',
-  description: 'The cage of `memory_note`; needs `storage`.',
+  description: 'The limits of `memory_note`. Needs `storage`.',
   fields: {
     scope: {
       type: 'choice',
-      description: 'Whose notes: of each conversation, or of the whole brain (local models only).',
+      description: 'Notes of each conversation, or of the whole brain (only local models).',
       names: ['conversation', 'brain'],
       default: 'conversation',
     },
     max_notes: {
       type: 'integer',
-      description: 'Notes kept; one more drops the oldest.',
+      description: 'Notes to keep. One more drops the oldest.',
       minimum: 0,
       maximum: 100,
       above: 'clamped',
@@ -128,7 +128,7 @@ const memory = {
     },
     max_note_runes: {
       type: 'integer',
-      description: 'Longest note, in Unicode code points.',
+      description: 'Length of a note, in Unicode code points.',
       minimum: 0,
       maximum: 2000,
       above: 'clamped',
@@ -149,37 +149,37 @@ const memory = {
 
 const mcpServer = {
   type: 'object',
-  description: 'One MCP server. Nothing of it is used but the tools that `tools` lists.',
+  description: 'One MCP server. The agent uses only the tools that `tools` lists.',
   fields: {
     name: {
       type: 'text',
-      description: 'The server in names of tools: `mcp.<name>.<tool>`.',
+      description: 'Names the server in tools: `mcp.<name>.<tool>`.',
       required: true,
       format: 'server_name',
     },
     command: {
       type: 'list',
       description:
-        'The program that is the server, and its arguments, started without a shell. It comes ' +
-        'from the file alone, never over the API.',
+        'The program of the server and its arguments. svc starts it without a shell. You can set ' +
+        'it in the file, and never by the API.',
       itemsMin: 1,
       items: { type: 'text', description: 'The program, or an argument.' },
     },
     url: {
       type: 'text',
-      description: 'Where the server is: https, or an address of this machine.',
+      description: 'Address of the server: https, or on this machine.',
       format: 'url',
     },
     token_env: {
       type: 'text',
-      description: 'Variable with the bearer token for `url`.',
+      description: 'Environment variable with the bearer token for `url`.',
       format: 'env',
     },
     env: {
       type: 'map',
       description:
-        'The environment of `command`: each variable, and the name of the variable of svc with ' +
-        'its value. Beside these it has a plain `PATH` alone.',
+        'The environment of `command`: each variable, and the variable of svc that has its ' +
+        'value. It gets only these, and a plain `PATH`.',
       entriesMax: 64,
       default: {},
     },
@@ -202,15 +202,15 @@ export const agent = {
     tools: {
       type: 'list',
       description:
-        'The tools it may call. The last four of svc need their own cage block; ' +
-        '`mcp.<server>.<tool>` is one of a server that `mcp` lists.',
+        'The tools that it may call. The last four need a block of limits each. ' +
+        '`mcp.<server>.<tool>` is a tool of a server in `mcp`.',
       required: true,
       itemsMin: 1,
       items: { type: 'choice', description: 'A tool.', names: toolNames, others: 'mcp_tool' },
     },
     max_iterations: {
       type: 'integer',
-      description: 'Model calls in one turn, all told.',
+      description: 'Model calls in one turn.',
       minimum: 0,
       maximum: 50,
       above: 'clamped',
@@ -219,26 +219,26 @@ export const agent = {
     },
     system_prompt: {
       type: 'text',
-      description: 'Your own prompt, put after the one that explains the tools.',
+      description: 'Your own prompt, after the one that explains the tools.',
     },
     governance: {
       type: 'list',
-      description: 'Grants. Absent or empty: every listed tool is allowed on every channel.',
+      description: 'Grants. Absent or empty: every listed tool may run on every channel.',
       items: grant,
       default: [],
     },
     approvers: {
       type: 'list',
       description:
-        'Who may say yes or no to the calls of an `ask` grant, beside the operator: the type of ' +
-        'a messenger, a colon, and a user id on it.',
+        'People who may say yes or no to calls of an `ask` grant, beside the operator. An entry ' +
+        'is the type of a messenger, a colon, and a user id on it.',
       items: { type: 'text', description: 'A channel and a user id of it.', format: 'approver' },
       default: [],
       added: true,
     },
     approval_hours: {
       type: 'integer',
-      description: 'Hours that a call waits for a yes; after them it is not run.',
+      description: 'Hours that a call waits for a yes. After them it does not run.',
       minimum: 1,
       maximum: 720,
       above: 'clamped',
@@ -248,8 +248,8 @@ export const agent = {
     approval_text: {
       type: 'choice',
       description:
-        'What an approver is sent in a chat of their own: `full`, the call with its arguments; ' +
-        '`notice`, only that there is a question, which is decided on the page Approvals or by ' +
+        'What an approver gets in a chat of their own. `full`: the call with its arguments. ' +
+        '`notice`: only that there is a question. They decide on the page Approvals or by ' +
         '`svc approvals`.',
       names: ['full', 'notice'],
       default: 'full',
@@ -261,18 +261,19 @@ export const agent = {
     memory,
     mcp: {
       type: 'list',
-      description: 'MCP servers: tools from elsewhere.',
+      description: 'MCP servers: tools of other programs.',
       added: true,
       items: mcpServer,
       default: [],
     },
     skills_dir: {
       type: 'text',
-      description: "Folder of skills, one folder each with a SKILL.md; relative to the file's.",
+      description:
+        "Folder of skills, relative to the config file's. Each is a folder with a SKILL.md.",
     },
     skills_body_budget: {
       type: 'integer',
-      description: 'Code points of skill bodies in one prompt.',
+      description: 'Code points of skill texts in one prompt.',
       minimum: 0,
       maximum: 200_000,
       above: 'clamped',

@@ -23,21 +23,21 @@ const access = {
     allow: {
       type: 'list',
       description:
-        'User ids of the platform that may talk. Absent: anyone, or with `pairing` only whom a ' +
-        'code let in. Empty: nobody but those.',
+        'User ids of the platform that may talk. Absent: anyone, or with `pairing` only people ' +
+        'let in by a code. Empty: only people let in by a code.',
       items: { type: 'text', description: 'A numeric user id, in quotes.', format: 'digits' },
     },
     groups: {
       type: 'choice',
-      description: 'In groups, answer when mentioned, answer every message, or stay silent.',
+      description: 'In groups: answer when mentioned, answer every message, or stay silent.',
       names: ['mention', 'all', 'off'],
       default: 'mention',
     },
     pairing: {
       type: 'boolean',
       description:
-        'Give a stranger a code by which `svc pair` lets them in; needs `storage`. ' +
-        'False: who was let in so is a stranger.',
+        'Give a stranger a code, with which `svc pair` lets them in. Needs `storage`. ' +
+        'False: people let in by a code are strangers.',
       default: false,
     },
   },
@@ -46,14 +46,14 @@ const access = {
 const speech = {
   type: 'object',
   description:
-    'A server that writes down what is spoken, by the transcriptions of the OpenAI API: ' +
-    'whisper.cpp, faster-whisper and others. Absent: voice notes are not listened to.',
+    'A server that turns voice notes into text by the transcription API of OpenAI: whisper.cpp, ' +
+    'faster-whisper and others. Absent: svc does not listen to voice notes.',
   added: true,
   fields: {
     base_url: {
       type: 'text',
       description:
-        'Where it is, `http://127.0.0.1:8000/v1` for example. Where a private brain answers the ' +
+        'The address, such as `http://127.0.0.1:8000/v1`. If a private brain answers the ' +
         'channel, a loopback or private address.',
       format: 'base_url',
       required: true,
@@ -66,15 +66,15 @@ const speech = {
 const chatFields = {
   streaming: {
     type: 'boolean',
-    description: 'Show a reply while it is being written, as one message that grows.',
+    description: 'Show a reply while the model writes it, as one message that grows.',
     default: true,
     added: true,
   },
   gather_ms: {
     type: 'integer',
     description:
-      'Messages of one person that come within so many milliseconds of each other, while none of ' +
-      'theirs is at work, are one turn; 0 means that each is a turn of its own.',
+      'Milliseconds to wait for more messages of a person, while none of theirs is at work. ' +
+      'Messages that come so soon are one turn. 0: each is a turn of its own.',
     minimum: 0,
     maximum: 10_000,
     default: 0,
@@ -83,7 +83,7 @@ const chatFields = {
   edits: {
     type: 'boolean',
     description:
-      'Ask again, once, when a message is edited within two minutes, and edit the answer.',
+      'When somebody edits a message within two minutes, ask again once and edit the answer.',
     default: false,
     added: true,
   },

@@ -12,21 +12,21 @@ export const providerSynonyms = { ollama: 'local_runtime', openai: 'hosted_runti
 
 const policy = {
   type: 'object',
-  description: 'How the reply is picked from what the models answered.',
+  description: 'How svc picks the reply among the answers of the models.',
   required: true,
   fields: {
     kind: {
       type: 'choice',
       description:
-        '`priority`: the best-ranked answer. `consensus`: what more than half of the models ' +
-        'that answered agree on, two at least; otherwise there is no consensus.',
+        '`priority`: the best-ranked answer. `consensus`: the answer of more than half of the ' +
+        'models that answered, and of two at least; otherwise there is no consensus.',
       required: true,
       names: ['priority', 'consensus'],
     },
     order: {
       type: 'list',
       description:
-        'Rank, best first: a provider, a `model_id` or `provider/model_id`; the rest come after.',
+        'Ranks, best first: a provider, a `model_id` or `provider/model_id`. Others come after.',
       items: { type: 'text', description: 'A provider, a model id, or both with a slash.' },
       default: [],
     },
@@ -38,20 +38,20 @@ const amountMax = 1_000_000_000;
 const price = {
   type: 'object',
   description:
-    'What a million tokens cost, in whatever currency you count in. A model with a price costs, ' +
-    'also where it is local: budgets hold for it.',
+    'The price of a million tokens, in a currency of your choice. Budgets hold for a model with ' +
+    'a price, even for a local one.',
   added: true,
   fields: {
     input: {
       type: 'decimal',
-      description: 'The price of a million tokens that the model reads.',
+      description: 'Price of a million tokens that the model reads.',
       required: true,
       minimum: 0,
       maximum: amountMax,
     },
     output: {
       type: 'decimal',
-      description: 'The price of a million tokens that the model writes.',
+      description: 'Price of a million tokens that the model writes.',
       required: true,
       minimum: 0,
       maximum: amountMax,
@@ -59,8 +59,8 @@ const price = {
     cached_input: {
       type: 'decimal',
       description:
-        "The price of a million of the read tokens that came from the provider's cache, where it " +
-        'tells how many these are.',
+        "Price of a million read tokens that came from the provider's cache. It counts if the " +
+        'provider tells how many came from there.',
       minimum: 0,
       maximum: amountMax,
       defaultNote: 'the price of `input`',
@@ -88,13 +88,13 @@ const model = {
     },
     locality: {
       type: 'choice',
-      description: 'Declared by you, not derived: private brains ask only `local` models.',
+      description: 'Where the model runs. You declare it; private brains ask only `local` models.',
       required: true,
       names: ['local', 'cloud'],
     },
     base_url: {
       type: 'text',
-      description: 'Where the provider is.',
+      description: 'The address of the provider.',
       format: 'base_url',
       defaultNote:
         '`http://127.0.0.1:11434` for `local_runtime`, `https://api.openai.com/v1` for `hosted_runtime`',
@@ -102,12 +102,12 @@ const model = {
     api_key_env: {
       type: 'text',
       description:
-        'Environment variable with the API key; required for a `hosted_runtime` declared cloud.',
+        'Environment variable with the API key. A `hosted_runtime` that is `cloud` needs it.',
       format: 'env',
     },
     timeout_seconds: {
       type: 'integer',
-      description: 'Seconds that one answer may take, loading the model included.',
+      description: 'Seconds that one answer may take, with the time to load the model.',
       minimum: 1,
       maximum: 3600,
       above: 'clamped',
@@ -116,7 +116,7 @@ const model = {
     },
     max_retries: {
       type: 'integer',
-      description: 'Further tries after a passing failure; 0 means none.',
+      description: 'Retries after a temporary failure. 0: none.',
       minimum: 0,
       maximum: 10,
       above: 'clamped',
@@ -125,7 +125,8 @@ const model = {
     },
     max_in_flight: {
       type: 'integer',
-      description: 'Calls to this model at one time, from all brains; the lowest of theirs holds.',
+      description:
+        'Calls to this model at one time, of all brains. The lowest number of any brain holds.',
       minimum: 1,
       maximum: 10_000,
       above: 'clamped',
@@ -135,7 +136,7 @@ const model = {
     max_output_tokens: {
       type: 'integer',
       description:
-        'Tokens that one answer may have; the provider is told. Needed where a budget holds.',
+        'Tokens that one answer may have. svc tells the provider. A model with a budget needs it.',
       minimum: 1,
       maximum: 1_000_000,
       defaultNote: "the provider's own limit",
@@ -145,7 +146,7 @@ const model = {
       type: 'integer',
       description:
         'Tokens that the model reads and writes in one call. svc leaves out the oldest history ' +
-        'beyond it. Ollama is told it as `num_ctx`; a `hosted_runtime` is not told.',
+        'beyond it. svc tells it to Ollama as `num_ctx`, and not to a `hosted_runtime`.',
       minimum: 512,
       maximum: 10_000_000,
       defaultNote: 'the runtime decides',
@@ -155,8 +156,8 @@ const model = {
     vision: {
       type: 'boolean',
       description:
-        'Whether the model sees pictures. Absent: as its provider says; where it says nothing, ' +
-        'it sees none.',
+        'Whether the model sees pictures. Absent: as its provider says. If the provider says ' +
+        'nothing, the model gets none.',
       added: true,
     },
   },
@@ -173,28 +174,28 @@ const tokens = { type: 'integer', minimum: 1, added: true } as const;
 const budget = {
   type: 'object',
   description:
-    'What the brain may use of models that cost: cloud ones, and those with a price. Over it, ' +
-    'models that cost nothing still answer. A day is that of the local time zone.',
+    'Limits for models that cost: cloud models, and models with a price. Beyond them, models ' +
+    'that cost nothing still answer. Days are those of the local time zone.',
   added: true,
   fields: {
     tokens_per_turn: {
       ...tokens,
-      description: 'Tokens, read and written, for one message: all models, steps and retries.',
+      description: 'Tokens, read and written, for one message, with all models, steps and retries.',
     },
     tokens_per_day: {
       ...tokens,
-      description: 'Tokens, read and written, a day.',
+      description: 'Tokens, read and written, in one day.',
     },
     cost_per_day: {
       type: 'decimal',
-      description: 'What a day may cost, in the currency of the prices.',
+      description: 'Cost of one day, in the currency of the prices.',
       minimum: 0,
       maximum: amountMax,
       added: true,
     },
     tokens_per_sender_per_day: {
       ...tokens,
-      description: 'Tokens, read and written, a day for what one person writes.',
+      description: 'Tokens, read and written, in one day for the messages of one person.',
     },
   },
 } as const satisfies ObjectField;
@@ -202,13 +203,13 @@ const budget = {
 const history = {
   type: 'object',
   description:
-    'How much of a conversation the models see. When one of the bounds is passed, the older half ' +
-    'goes at once, so that a model can use its prompt cache in between.',
+    'How much of a conversation the models see. Beyond a limit, svc drops the older half at ' +
+    'once. In between, a model can use its prompt cache.',
   added: true,
   fields: {
     turns: {
       type: 'integer',
-      description: 'Messages with their replies. 0: the models see the newest message alone.',
+      description: 'Messages with their replies. 0: the models see only the newest message.',
       minimum: 0,
       maximum: historyBoundsMax.turns,
       default: historyBounds.turns,
@@ -229,19 +230,19 @@ export const brain = {
   fields: {
     name: {
       type: 'text',
-      description: 'Unique; routes name it.',
+      description: 'A unique name, which routes use.',
       required: true,
     },
     sensitivity: {
       type: 'choice',
-      description: '`private` drops cloud models before anything is sent.',
+      description: '`private`: svc sends nothing to cloud models.',
       required: true,
       names: ['public', 'private'],
     },
     dispatch: {
       type: 'choice',
       description:
-        '`fanout` asks all models at once; `sequential` asks as listed until one answers.',
+        '`fanout` asks all models at once; `sequential` asks in their order until one answers.',
       names: ['fanout', 'sequential'],
       default: 'fanout',
     },
@@ -256,8 +257,8 @@ export const brain = {
     system_prompt: {
       type: 'text',
       description:
-        'What every model of this brain is told first: who it is, and how it is to answer. With ' +
-        "an `agent`, the agent's own prompts follow. Absent: nothing.",
+        'The first text for every model of this brain: who it is, and how it should answer. The ' +
+        'prompts of an `agent` follow. Absent: no text.',
       added: true,
     },
     agent,
@@ -266,8 +267,8 @@ export const brain = {
     deadline_seconds: {
       type: 'integer',
       description:
-        'Seconds that a turn may take, all told; half of them at most to write down what is ' +
-        'spoken.',
+        'Seconds that a turn may take in all. To write down a voice note, it may take half of ' +
+        'them.',
       minimum: 1,
       maximum: 3600,
       above: 'clamped',
@@ -292,20 +293,21 @@ const route = {
 
 const storage = {
   type: 'object',
-  description: 'Keeps conversations and unfinished work on disk. Absent: in memory only.',
+  description: 'Keeps conversations and unfinished work on disk. Absent: only in memory.',
   lifetime: 'process',
   fields: {
     path: {
       type: 'text',
-      description: "The SQLite file; relative to the config file's folder. Not beside `url_env`.",
+      description:
+        "The SQLite file, relative to the config file's folder. Not together with `url_env`.",
       defaultNote: "`svc/svc.db` in the user's configuration folder",
       lifetime: 'process',
     },
     retention_days: {
       type: 'integer',
       description:
-        'Days that settled messages, replies and dead letters are kept; 0 keeps them for ever. ' +
-        'What a conversation remembers is not touched.',
+        'Days that svc keeps settled messages, replies and dead letters. 0: for ever. The memory ' +
+        'of a conversation stays.',
       minimum: 0,
       default: 30,
       added: true,
@@ -314,7 +316,7 @@ const storage = {
     url_env: {
       type: 'text',
       description:
-        'Environment variable with the URL of a PostgreSQL server (14 or newer), in place of ' +
+        'Environment variable with the URL of a PostgreSQL server (14 or newer), instead of ' +
         '`path`: `postgres://user:password@host:5432/database`.',
       format: 'env',
       added: true,
@@ -325,11 +327,11 @@ const storage = {
 
 const session = {
   type: 'object',
-  description: 'Cuts conversations into sessions; needs `storage`. Absent: no cuts.',
+  description: 'Splits conversations into sessions. Needs `storage`. Absent: no sessions.',
   fields: {
     triggers: {
       type: 'list',
-      description: 'First words that begin a new session; an empty list means none.',
+      description: 'First words of a message that begin a new session. Empty list: none.',
       items: { type: 'text', description: 'One word, such as `/new`.' },
       default: ['/new', '/reset'],
     },
@@ -340,13 +342,13 @@ const session = {
     },
     idle_min: {
       type: 'integer',
-      description: 'Minutes of silence after which a session expires; 0 means never.',
+      description: 'Minutes of silence after which a session expires. 0: never.',
       minimum: 0,
       default: 0,
     },
     recall_max: {
       type: 'integer',
-      description: 'Turns that `/recall` may bring back, up to 50; 0 switches it off.',
+      description: 'Turns that `/recall` may bring back, up to 50. 0 switches it off.',
       minimum: 0,
       maximum: 50,
       default: 0,
@@ -356,12 +358,12 @@ const session = {
 
 const observability = {
   type: 'object',
-  description: 'The admin server: health, metrics, live view. On unless switched off.',
+  description: 'The admin server: health, metrics, live view. On by default.',
   default: 'empty',
   fields: {
     enabled: {
       type: 'boolean',
-      description: 'Whether it runs.',
+      description: 'Whether the admin server runs.',
       default: true,
       lifetime: 'process',
     },
@@ -375,7 +377,7 @@ const observability = {
     },
     allowed_hosts: {
       type: 'list',
-      description: 'Further host names under which the loopback admin server may be asked.',
+      description: 'Further host names by which clients may reach the loopback admin server.',
       items: { type: 'text', description: 'A host name without a port.' },
       default: [],
       added: true,
@@ -385,7 +387,7 @@ const observability = {
 
 const admin = {
   type: 'object',
-  description: 'Switches on the write surface and the builder. Absent: read-only.',
+  description: 'Switches on writes and the builder. Absent: read-only.',
   lifetime: 'process',
   fields: {
     token_env: {
@@ -406,7 +408,7 @@ export const schema = {
   fields: {
     channels: {
       type: 'list',
-      description: 'The channels to run, one of each type at most.',
+      description: 'The channels to run, at most one of each type.',
       required: true,
       itemsMin: 1,
       items: channel,

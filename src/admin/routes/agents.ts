@@ -85,7 +85,7 @@ function notesAt<const P extends Parameters>(ports: Ports, place: NotesPlace<P>)
       path,
       method: 'DELETE',
       action,
-      summary: `Deletes: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}.`,
+      summary: `Deletes ${summary.charAt(0).toLowerCase()}${summary.slice(1)}.`,
       parameters,
       contentType,
       schema: deletion.schema,
@@ -101,7 +101,7 @@ function uses({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/tool-uses',
       principal: 'reader',
-      summary: 'The audit of tools without what was asked of them, newest first.',
+      summary: 'Calls of tools without their arguments, newest first.',
       parameters: page,
       contentType,
       problems: unread,
@@ -111,7 +111,7 @@ function uses({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/tool-uses/{key}',
       principal: 'operator',
-      summary: 'One use of a tool, with its arguments where there is storage.',
+      summary: 'One call of a tool, with its arguments if there is storage.',
       reveals: 'read_tool_use',
       parameters: { key: segment('The key of the use, as the list tells it.') },
       contentType,

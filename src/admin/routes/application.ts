@@ -36,7 +36,7 @@ export function applicationRoutes(application: ApplicationLink | null, access: A
 function nextRoute({ signIn }: ApplicationLink): Route {
   return askRoute({
     path: '/api/v1/sign-in/next',
-    summary: 'A code for the page that comes after this one; using it signs this page out.',
+    summary: 'Makes a code for the next page. Its use signs this page out.',
     contentType,
     onlyHere: true,
     body: nothing,
@@ -49,7 +49,7 @@ function nextRoute({ signIn }: ApplicationLink): Route {
 function windowRoute(application: ApplicationLink): Route {
   return signInRoute({
     path: '/api/v1/sign-in/ask',
-    summary: 'Asks the application for a window that is signed in.',
+    summary: 'Asks the application to show a window that is signed in.',
     contentType: [],
     onlyHere: true,
     body: nothing,
@@ -82,7 +82,7 @@ function viewRoute(application: ApplicationLink): Route {
   return readRoute({
     path: '/api/v1/application',
     principal: 'reader',
-    summary: 'The application around the service; its own page for who is signed in on it.',
+    summary: 'Whether the application is there; for its operator also its own page.',
     contentType,
     schema: { name: 'Application', of: applicationSchema },
     answer: (_values, { asker, isHere }) => {
@@ -110,7 +110,7 @@ const codeBytesMax = 1_024;
 export function tradeRoute({ signIn, canWrite, page, again }: TradeParts): Route {
   return signInRoute({
     path: '/api/v1/sign-in',
-    summary: 'Trades the code that the page was opened with for a token.',
+    summary: 'Trades the code of a link for a token.',
     contentType: 'application/json',
     onlyHere: true,
     body: {

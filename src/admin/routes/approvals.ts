@@ -31,7 +31,7 @@ function reads({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/approvals',
       principal: 'reader',
-      summary: 'Calls that wait for a yes, without what they ask, newest first.',
+      summary: 'Calls of tools that wait for a yes, without arguments, newest first.',
       parameters: { state, ...page },
       contentType,
       problems: unread,
@@ -46,7 +46,7 @@ function reads({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/approvals/{id}',
       principal: 'operator',
-      summary: 'One call that waits, or waited, with what it asks and who wrote the message.',
+      summary: 'One call that waits for a yes, or did: its arguments, its sender, who decided.',
       reveals: 'read_approval',
       parameters,
       contentType,
@@ -70,14 +70,14 @@ function words(approvals: ApprovalPort): Route[] {
       ...shared,
       path: '/api/v1/approvals/{id}/approve',
       action: 'approve',
-      summary: 'Says yes: the call runs once, as a turn of its own in its conversation.',
+      summary: 'Says yes. The call runs once, as a turn of its own in its conversation.',
       answer: ({ id }) => decided(approvals, id, 'approved'),
     }),
     writeRoute({
       ...shared,
       path: '/api/v1/approvals/{id}/refuse',
       action: 'refuse',
-      summary: 'Says no: the call does not run, and the model is told and answers.',
+      summary: 'Says no. The call does not run. The model learns of it and answers.',
       answer: ({ id }) => decided(approvals, id, 'refused'),
     }),
   ];

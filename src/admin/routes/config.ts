@@ -52,7 +52,7 @@ function inUse(control: ConfigControl): Route {
   return readRoute({
     path: '/api/v1/config',
     principal: 'operator',
-    summary: 'The configuration in use; its revision is the ETag too.',
+    summary: 'The text of the configuration in use. Its revision is also the ETag.',
     contentType,
     schema: { name: 'Config', of: configSchema },
     answer: () => {
@@ -66,7 +66,7 @@ function onDisk(control: ConfigControl): Route {
   return readRoute({
     path: '/api/v1/config/disk',
     principal: 'operator',
-    summary: 'What the file holds: the text in use, or another one that somebody wrote into it.',
+    summary: 'The content of the file: the text in use, or an edit by hand.',
     contentType,
     schema: { name: 'ConfigOnDisk', of: configOnDiskSchema },
     answer: async () => {
@@ -81,7 +81,7 @@ function replace(control: ConfigControl): Route {
     path: '/api/v1/config',
     method: 'PUT',
     action: 'config_apply',
-    summary: 'Checks a configuration, saves it where it is kept and takes it into use.',
+    summary: 'Checks a configuration, saves it and takes it into use.',
     parameters: { edited },
     ifMatch,
     body: {
@@ -103,7 +103,7 @@ function history(control: ConfigControl): Route[] {
     readRoute({
       path: '/api/v1/config/history',
       principal: 'operator',
-      summary: 'The configuration in use and the last ones before it, newest first.',
+      summary: 'The configuration in use and earlier ones, newest first.',
       contentType,
       problems: { 503: unreadable },
       schema: { name: 'ConfigHistory', of: configHistorySchema },
@@ -116,7 +116,7 @@ function history(control: ConfigControl): Route[] {
     readRoute({
       path: '/api/v1/config/history/{revision}',
       principal: 'operator',
-      summary: 'The text of one of them.',
+      summary: 'The text of an earlier configuration.',
       parameters: { revision },
       contentType,
       problems: { 404: unknown, 503: unreadable },
@@ -131,7 +131,7 @@ function history(control: ConfigControl): Route[] {
       path: '/api/v1/config/history/{revision}/restore',
       method: 'POST',
       action: 'config_restore',
-      summary: 'Takes one of them into use again, by the same steps.',
+      summary: 'Takes an earlier configuration into use again, by the same steps.',
       parameters: { revision, edited },
       ifMatch,
       contentType,

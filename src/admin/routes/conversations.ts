@@ -58,7 +58,7 @@ function lists({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/conversations',
       principal: 'operator',
-      summary: 'The conversations, in the order of channel and id.',
+      summary: 'The conversations that svc keeps, in the order of channel and id.',
       parameters: page,
       contentType,
       problems: unread,
@@ -68,7 +68,7 @@ function lists({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/conversations/{id}',
       principal: 'operator',
-      summary: 'One conversation by the id that svc gave it, and where its sessions were cut.',
+      summary: 'One conversation by the id that svc gave it, and where new sessions began.',
       parameters: byId,
       contentType,
       problems: { ...unread, 404: unknown },
@@ -81,7 +81,7 @@ function lists({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/conversations/{channel}/{conversation}',
       principal: 'operator',
-      summary: 'One conversation, and where its sessions were cut.',
+      summary: 'One conversation, and where new sessions began.',
       parameters: ofConversation,
       contentType,
       problems: { ...unread, ...ambiguous, 404: unknown },
@@ -101,7 +101,7 @@ function turns({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/conversations/{channel}/{conversation}/turns',
       principal: 'operator',
-      summary: 'What was said in a conversation, and answered, oldest first.',
+      summary: 'The messages and answers of a conversation, oldest first.',
       reveals: 'read_conversation',
       parameters: { ...ofConversation, ...page },
       contentType,
@@ -118,7 +118,7 @@ function turns({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/senders/{channel}/{sender}/turns',
       principal: 'operator',
-      summary: 'What one sender said on a channel, and got for an answer, oldest first.',
+      summary: 'The messages of one sender on a channel, and their answers, oldest first.',
       reveals: 'read_sender',
       parameters: { ...ofSender, ...page },
       contentType,
@@ -141,7 +141,7 @@ function deletions(ports: Ports): Route[] {
       path: '/api/v1/conversations/{channel}/{conversation}',
       method: 'DELETE',
       action: 'forget_conversation',
-      summary: 'Deletes a conversation: also what waits and what is at work.',
+      summary: 'Deletes a conversation, with waiting messages and messages at work.',
       parameters: ofConversation,
       contentType,
       problems,
@@ -155,7 +155,7 @@ function deletions(ports: Ports): Route[] {
       path: '/api/v1/senders/{channel}/{sender}',
       method: 'DELETE',
       action: 'forget_sender',
-      summary: 'Deletes all that one sender said on a channel, and the answers to it.',
+      summary: 'Deletes all messages of one sender on a channel, and their answers.',
       parameters: ofSender,
       contentType,
       problems,

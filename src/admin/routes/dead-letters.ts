@@ -25,7 +25,7 @@ function lists({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/dead-letters',
       principal: 'reader',
-      summary: 'The dead letters without any text, newest first.',
+      summary: 'Dead letters without their texts, newest first.',
       parameters: page,
       contentType,
       problems: unread,
@@ -35,7 +35,7 @@ function lists({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/dead-letters/reasons',
       principal: 'reader',
-      summary: 'How many dead letters there are of each reason, most frequent first.',
+      summary: 'How many dead letters each reason has, most frequent first.',
       contentType,
       problems: unread,
       schema: { name: 'DeadLetterReasons', of: deadLetterReasonsSchema },
@@ -49,7 +49,7 @@ function oneLetter({ reader }: Ports): Route {
   return readRoute({
     path: '/api/v1/dead-letters/{id}',
     principal: 'operator',
-    summary: 'One dead letter, with its text where there is storage.',
+    summary: 'One dead letter, with its text if there is storage.',
     reveals: 'read_dead_letter',
     parameters,
     contentType,
@@ -83,7 +83,7 @@ function moves({ writes }: Ports): Route[] {
       ...shared,
       path: '/api/v1/dead-letters/{id}/discard',
       action: 'discard',
-      summary: 'Deletes a dead letter, text and all.',
+      summary: 'Deletes a dead letter with its text.',
       parameters: { ...parameters, reason },
       answer: async ({ id }) => moved(await writes.discard(id)),
     }),

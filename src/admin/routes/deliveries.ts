@@ -53,8 +53,8 @@ function reasons({ writes }: Ports): Route {
     path: '/api/v1/deliveries/reasons',
     principal: 'reader',
     summary:
-      'How many replies wait for another try, of each channel and each reason, most frequent ' +
-      'first; at most a hundred groups.',
+      'How many replies wait for another try, by channel and reason, most frequent first; at ' +
+      'most a hundred groups.',
     contentType,
     problems: unread,
     schema: { name: 'DeferredGroups', of: deferredGroupsSchema },
@@ -70,8 +70,8 @@ function tryOne({ writes, now }: Ports): Route {
     path: '/api/v1/deliveries/{id}/try',
     action: 'try_delivery',
     summary:
-      'Tries a reply now that waits for another try. It keeps its place in its conversation; a ' +
-      'try that fails counts as an attempt, and the pause that it waited in begins anew.',
+      'Tries a waiting reply now. It keeps its place in its conversation. A try that fails ' +
+      'counts as an attempt, and the same pause begins again.',
     parameters: { id: segment('The id of the reply, as the list tells it.') },
     contentType,
     problems: { ...failed, 404: unknown },
@@ -90,8 +90,8 @@ function tryAll({ writes, now }: Ports): Route {
     path: '/api/v1/deliveries/try',
     action: 'try_deliveries',
     summary:
-      `Tries replies now that wait for another try, up to ${stepMax} with one request, and fewer ` +
-      'while many are on their way: `more` says whether others like these still wait.',
+      `Tries waiting replies now: up to ${stepMax} with one request, fewer while many are on ` +
+      'their way. `more` says whether such replies still wait.',
     parameters: ofGroup,
     contentType,
     problems: failed,

@@ -38,7 +38,7 @@ function thoseTurnedAway(ports: AdminPorts): Route[] {
     readRoute({
       path: '/api/v1/turned-away',
       principal: 'reader',
-      summary: 'Who was turned away from messengers since the start, without ids, newest first.',
+      summary: 'Senders that messengers turned away since the start, without ids, newest first.',
       contentType,
       schema: { name: 'TurnedAway', of: turnedAwaySchema },
       answer: async () => answerWith(turnedAwaySchema, { rows: await turnedAway() }),
@@ -46,7 +46,7 @@ function thoseTurnedAway(ports: AdminPorts): Route[] {
     readRoute({
       path: '/api/v1/turned-away/senders',
       principal: 'operator',
-      summary: 'The same, with the ids of the senders.',
+      summary: 'Senders that messengers turned away since the start, with their ids.',
       contentType,
       schema: { name: 'SendersTurnedAway', of: sendersTurnedAwaySchema },
       answer: async () => answerWith(sendersTurnedAwaySchema, { rows: await turnedAway() }),
@@ -59,7 +59,7 @@ function pairings({ pairings: admissions }: AdminPorts): Route[] {
     readRoute({
       path: '/api/v1/pairings',
       principal: 'operator',
-      summary: 'Who was let in by a code, and who was given one; never the codes.',
+      summary: 'People who came in by a code, and people who have one. No codes.',
       contentType,
       schema: { name: 'Pairings', of: pairingsSchema },
       answer: async () => answerWith(pairingsSchema, { rows: await admissions.list() }),
@@ -68,7 +68,7 @@ function pairings({ pairings: admissions }: AdminPorts): Route[] {
       path: '/api/v1/pairings/{code}',
       method: 'POST',
       action: 'pair',
-      summary: 'Lets in whom this code was given to.',
+      summary: 'Lets the person in who has this code.',
       parameters: { code: { kind: 'segment', summary: 'The code.', charactersMax: 64 } },
       contentType,
       problems: { ...storage, 404: unknownCode, 409: 'As many as may be are let in already.' },
@@ -79,7 +79,7 @@ function pairings({ pairings: admissions }: AdminPorts): Route[] {
       path: '/api/v1/pairings/{channel}/{sender}',
       method: 'DELETE',
       action: 'unpair',
-      summary: 'Makes a stranger of one who was let in; a code that waits counts no more.',
+      summary: 'Makes a person a stranger again. A code that they have counts no more.',
       parameters: {
         channel: segment(`The type of the channel: ${messengers}.`),
         sender: segment('The id of the sender.'),

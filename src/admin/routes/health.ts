@@ -19,7 +19,7 @@ export function healthRoute(ports: AdminPorts): Route {
   return readRoute({
     path: '/healthz',
     principal: 'prober',
-    summary: 'Whether the service can work.',
+    summary: '200 while svc can work. 503 with the reason if it cannot, or stops.',
     contentType: 'application/json',
     schema: { name: 'Health', of: healthSchema },
     statuses: { 503: 'It cannot work; the body says why.' },
@@ -45,7 +45,7 @@ export function eventsRoute(live: LiveListeners): Route {
   return readRoute({
     path: '/api/v1/events',
     principal: 'reader',
-    summary: 'What happens, as it happens: a stream without an end, each event a Frame.',
+    summary: 'A stream of events as they happen. Each event is a Frame.',
     parameters: {
       'last-event-id': {
         kind: 'header',
@@ -78,7 +78,7 @@ export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
   return [
     askRoute({
       path: '/api/v1/models/look',
-      summary: 'Whether a model of the configuration in use is there; nothing of anyone is sent.',
+      summary: 'Whether a model of the configuration in use is there. It gets no message.',
       contentType: 'application/json',
       body: {
         kind: 'json',

@@ -24,7 +24,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
     readRoute({
       path: '/api/v1/search',
       principal: 'reader',
-      summary: 'Messages, replies and dead letters by their ids, without any text, newest first.',
+      summary: 'Messages, replies and dead letters by their ids, without texts, newest first.',
       parameters: searchAsked(`An id, or ${idPrefixMin} or more of its first characters.`),
       contentType,
       problems: unread,
@@ -36,7 +36,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       path: '/api/v1/search/texts',
       principal: 'operator',
       summary:
-        'Messages by what was said and answered, by sender, conversation or command, newest ' +
+        'Messages by words of texts and answers, by sender, conversation or command, newest ' +
         'first. A page may hold fewer rows than asked for, even none: `next` tells whether it ' +
         'ends.',
       // The audit has only the length of the question, which may be about a person.
@@ -79,8 +79,8 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       path: '/api/v1/messages/{id}',
       principal: 'reader',
       summary:
-        'Everything that happened to one message, without any text; what a provider said of an ' +
-        'error is for the operator.',
+        'Everything that happened to one message, without its texts. The operator also sees what ' +
+        'a provider said about an error.',
       parameters,
       contentType: 'application/json',
       problems,
@@ -93,7 +93,7 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
     readRoute({
       path: '/api/v1/messages/origins',
       principal: 'operator',
-      summary: 'Who sent some messages and in which conversations, without any text.',
+      summary: 'Who sent these messages, and in which conversations. No texts.',
       parameters: ofMessages,
       contentType: 'application/json',
       problems: unread,
@@ -106,7 +106,7 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
     readRoute({
       path: '/api/v1/messages/{id}/text',
       principal: 'operator',
-      summary: 'What was said and answered.',
+      summary: 'The texts of one message: also answers not sent, and calls of tools.',
       reveals: 'read_message',
       parameters,
       contentType: 'application/json',

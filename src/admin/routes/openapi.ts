@@ -18,7 +18,7 @@ export function openApiRoute(routes: readonly Route[], version: string): Route {
   const route: ReadRoute = readRoute({
     path: '/api/v1/openapi.json',
     principal: 'reader',
-    summary: 'This description.',
+    summary: 'The description of the API, in OpenAPI 3.1.',
     contentType: 'application/json',
     answer: () => (answer ??= json(200, describe([...routes, route], version))),
   });

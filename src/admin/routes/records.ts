@@ -49,7 +49,7 @@ function lists({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/messages',
       principal: 'reader',
-      summary: `Messages without any text, newest first. ${fewer}`,
+      summary: `Messages without their texts, newest first. ${fewer}`,
       parameters: ofMessages,
       contentType,
       problems: unread,
@@ -63,7 +63,7 @@ function lists({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/deliveries',
       principal: 'reader',
-      summary: `Replies on their way, without any text, newest first. ${fewer}`,
+      summary: `Replies on their way, without their texts, newest first. ${fewer}`,
       parameters: ofDeliveries,
       contentType,
       problems: unread,
@@ -81,7 +81,7 @@ function counts({ reader }: Ports): Route {
   return readRoute({
     path: '/api/v1/conversations/counts',
     principal: 'reader',
-    summary: 'How many conversations and turns are kept of each channel.',
+    summary: 'How many conversations and turns svc keeps of each channel.',
     contentType,
     problems: unread,
     schema: { name: 'ConversationCounts', of: conversationCountsSchema },

@@ -15,7 +15,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
     readRoute({
       path: '/api/v1/status',
       principal: 'reader',
-      summary: 'States, times and counts of the service.',
+      summary: 'States, times, counts and backlog. No texts, no ids of senders, no secrets.',
       contentType,
       schema: { name: 'Status', of: schemas.statusSchema },
       answer: async (_values, { asker }) =>
@@ -24,7 +24,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
     readRoute({
       path: '/api/v1/channels',
       principal: 'reader',
-      summary: 'The channels, and how they stand.',
+      summary: 'The channels and their states.',
       contentType,
       schema: { name: 'Channels', of: schemas.channelsSchema },
       answer: async (_values, { asker }) => {
@@ -43,7 +43,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
     readRoute({
       path: '/api/v1/routes',
       principal: 'reader',
-      summary: 'Which brain answers on which channel, and whether it does.',
+      summary: 'Which brain answers on which channel, and whether that route runs.',
       contentType,
       schema: { name: 'Routes', of: schemas.routesSchema },
       answer: async () => {
@@ -59,7 +59,7 @@ function namesRoute(ports: AdminPorts): Route {
   return readRoute({
     path: '/api/v1/config/names',
     principal: 'reader',
-    summary: 'The names in the configuration in use: of parts, and of the variables for secrets.',
+    summary: 'Names of the configuration in use: its parts, and variables for secrets.',
     contentType,
     schema: { name: 'ConfigNames', of: schemas.configNamesSchema },
     answer: () => answerWith(schemas.configNamesSchema, namesOf(ports)),

@@ -43,14 +43,15 @@ function looks({ secrets }: Ports): Route[] {
     readRoute({
       path: '/api/v1/secrets',
       principal: 'operator',
-      summary: 'The variables that the configuration in use names, and where each is set.',
+      summary:
+        'Variables of the configuration in use, then others that svc keeps, and where each is set.',
       contentType,
       schema: { name: 'Secrets', of: secretsSchema },
       answer: async () => answerWith(secretsSchema, await secrets.list()),
     }),
     askRoute({
       path: '/api/v1/secrets/presence',
-      summary: 'Where variables are set; never what they hold.',
+      summary: 'Where these variables are set. No values.',
       contentType,
       body: {
         kind: 'json',
@@ -76,7 +77,7 @@ function changes({ secrets }: Ports): Route[] {
       method: 'PUT',
       action: 'secret_set',
       onlyHere: true,
-      summary: 'Keeps a value in the keychain, for svc alone to read.',
+      summary: 'Puts a value into the keychain, for svc alone to read.',
       parameters,
       body: {
         kind: 'json',
@@ -103,7 +104,7 @@ function changes({ secrets }: Ports): Route[] {
       method: 'DELETE',
       action: 'secret_deleted',
       onlyHere: true,
-      summary: 'Removes a value from the keychain; a service that has it keeps it until it ends.',
+      summary: 'Removes a value from the keychain. A running svc keeps it until it ends.',
       parameters,
       contentType: [],
       problems: { ...unavailable, 403: byHand, 404: unknown, 429: 'Too many changes wait.' },

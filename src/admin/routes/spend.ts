@@ -43,7 +43,7 @@ export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[
     readRoute({
       path: '/api/v1/spend',
       principal: 'reader',
-      summary: 'What calls to models used and cost, by model, brain or day; it stands for seconds.',
+      summary: 'What calls to models used and cost, by model, brain or day. Cached for seconds.',
       parameters: {
         by: {
           kind: 'word',
@@ -61,7 +61,7 @@ export function spendRoutes({ reader, runningConfig: plan, now }: Ports): Route[
     readRoute({
       path: '/api/v1/spend/senders',
       principal: 'operator',
-      summary: 'The same by sender, with the ids of the senders; the calls of trials have none.',
+      summary: 'What calls to models used and cost, by sender, without trials.',
       parameters: { days },
       contentType,
       problems,
@@ -89,7 +89,7 @@ export function figuresRoute(ports: FiguresPorts): Route {
   return readRoute({
     path: '/api/v1/figures',
     principal: 'reader',
-    summary: 'What happened over time, by steps, of all instances; an answer stands for seconds.',
+    summary: 'Counts and times by steps of time, of all instances. Cached for seconds.',
     parameters: {
       span: { kind: 'word', summary: 'Over how long; an hour where left out.', words: spans },
     },

@@ -50,7 +50,7 @@ function reads({ reader, takeovers }: Ports): Route[] {
     readRoute({
       ...shared,
       path: '/api/v1/holds',
-      summary: `The conversations that are held, the oldest first; at most ${rowsMax}.`,
+      summary: `Conversations that an operator holds, oldest first; at most ${rowsMax}.`,
       problems: unread,
       schema: { name: 'Holds', of: holdsSchema },
       async answer() {
@@ -67,7 +67,7 @@ function reads({ reader, takeovers }: Ports): Route[] {
     readRoute({
       ...shared,
       path: '/api/v1/holds/{id}',
-      summary: 'Whether a conversation is held, and until when.',
+      summary: 'Until when an operator holds a conversation; null if nobody does.',
       parameters: byId,
       schema: { name: 'Hold', of: holdSchema },
       answer: ({ id }) =>
@@ -78,7 +78,7 @@ function reads({ reader, takeovers }: Ports): Route[] {
     readRoute({
       ...shared,
       path: '/api/v1/holds/{id}/waiting',
-      summary: `What waits in a conversation, with its text; the oldest ${waitingMax} at most.`,
+      summary: `The messages that wait in a conversation, with texts; the oldest ${waitingMax}.`,
       reveals: 'read_waiting',
       parameters: byId,
       schema: { name: 'WaitingMessages', of: waitingSchema },
@@ -96,7 +96,7 @@ function moves({ reader, takeovers }: Ports): Route[] {
       path: '/api/v1/conversations/{id}/hold',
       method: 'POST',
       action: 'hold',
-      summary: 'Takes a conversation over, or holds it for an hour more: no model is asked in it.',
+      summary: 'Takes a conversation over for an hour from now. svc asks no model in it meanwhile.',
       parameters: byId,
       contentType,
       problems: {
@@ -111,7 +111,7 @@ function moves({ reader, takeovers }: Ports): Route[] {
       path: '/api/v1/conversations/{id}/release',
       method: 'POST',
       action: 'release',
-      summary: 'Gives a conversation back: its brain goes on with what waits, in order.',
+      summary: 'Gives a conversation back. Its brain answers the waiting messages in order.',
       parameters: byId,
       contentType,
       problems: { 404: unknown, 409: sentences.not_held, 503: sentences.storage_failed },
@@ -131,7 +131,7 @@ function answer({ reader, takeovers }: Ports): Route {
     path: '/api/v1/conversations/{id}/answer',
     method: 'POST',
     action: 'answer',
-    summary: 'Answers a held conversation by hand: the named message, and those before it.',
+    summary: 'Answers by hand in a held conversation: this message, and those before it.',
     parameters: byId,
     body: {
       kind: 'json',

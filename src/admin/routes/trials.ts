@@ -63,7 +63,7 @@ function checks({ trials }: Ports): Route[] {
   return [
     askRoute({
       path: '/api/v1/config/validate',
-      summary: 'Checks a configuration as `svc config check` does, where the file in use lies.',
+      summary: 'Checks a configuration as `svc config check` does beside the file in use.',
       contentType,
       body: configText,
       schema: { name: 'Validated', of: validatedSchema },
@@ -71,7 +71,7 @@ function checks({ trials }: Ports): Route[] {
     }),
     askRoute({
       path: '/api/v1/config/preflight',
-      summary: 'Checks a configuration, and tries what it needs of the world.',
+      summary: 'Checks a configuration as `svc config check --preflight` does, and its addresses.',
       contentType,
       body: configText,
       problems: { 429: 'Four are under way.' },
@@ -91,8 +91,8 @@ function trial(ports: Ports): Route {
     method: 'POST',
     action: 'try_brain',
     summary:
-      'Asks a brain of a configuration that is not in use; nothing is delivered or kept. With ' +
-      '`Accept: text/event-stream` the reply is told while it is written, each event a TrialEvent.',
+      'Asks a brain of a draft configuration. svc delivers and keeps nothing. With ' +
+      '`Accept: text/event-stream` the reply comes while the model writes it.',
     contentType: [contentType, eventStreamType],
     body: {
       kind: 'json',

@@ -67,6 +67,7 @@ that is there already is never overwritten. At the end svc runs, until Ctrl-C.
 With --browser it asks on a page of this machine, which it opens in your browser. With --yes it asks
 nothing: it writes the file, checks it, and prints what starts it.
 
+  --yes                 ask nothing; the file is made from the flags below
   --browser             ask on a page; the link to it is good for one minute, and for one page
   --dir <folder>        where svc.json is to be (default: the current folder)
   --channel <type>      ${channelNames.join(', ')}
