@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { blocksOf, textOf } from '../documents/blocks.ts';
 import { asks, bodyOf, lastOf } from '../agents/stage.ts';
 import type { ModelCall, Step } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -123,4 +124,10 @@ test('a person forgets their notes, and the operator deletes what a person said'
   assert.equal(gone.code, 0, gone.err);
   const left = await it.svc('conversations', 'export', 'telegram', ...sender);
   assert.doesNotMatch(left.out, /attic/);
+});
+
+test('the recipe shows this whole configuration', async () => {
+  const text = await readFile(join(root, 'examples/family.json'), 'utf8');
+  const shown = blocksOf(textOf('docs/recipes/family-bot.md')).map((block) => block.text);
+  assert.ok(shown.includes(text));
 });

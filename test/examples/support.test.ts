@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { McpHealth } from '../../src/domain/tool-use.ts';
+import { blocksOf, textOf } from '../documents/blocks.ts';
 import { asks, lastOf, toolsOf } from '../agents/stage.ts';
 import type { ModelCall, Script, Step } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -191,4 +192,10 @@ test('a risky call asks, and each of the three approvers can say yes', async () 
   assert.doesNotMatch(out, /"waiting"/, out);
   const toEve = telegram.sent.filter(({ chatId }) => !approvers.includes(chatId));
   assert.deepEqual(toEve, [], 'a stranger on Telegram is not answered');
+});
+
+test('the recipe shows this whole configuration', async () => {
+  const text = await readFile(join(root, 'examples/support.json'), 'utf8');
+  const shown = blocksOf(textOf('docs/recipes/support-bot.md')).map((block) => block.text);
+  assert.ok(shown.includes(text));
 });
