@@ -85,8 +85,8 @@ async function open(script: Script = fine) {
     program,
     svc,
     /** A customer writes on the website; resolves with the text of reply number `n`, from 1. */
-    async say(text: string, n: number, sender = 'ada') {
-      await post(program.url, { sender_id: sender, text });
+    async say(words: string, n: number, sender = 'ada') {
+      await post(program.url, { sender_id: sender, text: words });
       const replies = await receiver.waitFor(n);
       return String(replies[n - 1]!.body['text']);
     },
