@@ -19,7 +19,7 @@ jq '.storage = {"url_env": "DATABASE_URL"}' svc.json > new.json && mv new.json s
 export DATABASE_URL=postgres://svc@127.0.0.1/svc
 `;
 
-/** The reader has a key, and has installed the MCP server for files: the checkout's stands for it. */
+/** The reader has a key, and the MCP server for files: that of the checkout stands for it. */
 const withFiles = `export OPENAI_API_KEY=sk-of-the-page
 mkdir mcp
 ln -s "$(dirname "$(readlink -f "$(command -v svc)")")/node_modules" mcp/node_modules
