@@ -12,7 +12,7 @@ import type { ModelCall, Step } from '../fake/model-server.ts';
 
 const [script = '', output = '', socket = ''] = process.argv.slice(2);
 execFileSync('ip', ['link', 'set', 'lo', 'up']);
-await using _ollama = await startFakeOllama(answer, { port: 11_434 });
+await using _ollama = await startFakeOllama(answer, { port: 11_434, context: { most: 131_072 } });
 if (socket !== '') leadTo(socket, 5_432);
 
 const file = openSync(output, 'w');
@@ -33,9 +33,10 @@ function answer({ body }: ModelCall): Step {
   const last = messages.at(-1);
   if (last?.role === 'tool') return { answer: `It says: ${last.content}` };
   const named = /[\w-]+\.(?:md|txt)/.exec(last?.content ?? '')?.[0];
-  const reads = tools.some((tool) => tool.function.name === 'read_file');
-  if (!reads || named === undefined) return { answer: 'Hello! How can I help you today?' };
-  return { answer: '', calls: [{ name: 'read_file', arguments: { path: named } }] };
+  const reader = tools.find((tool) => /read_(?:text_)?file$/.test(tool.function.name));
+  if (reader === undefined || named === undefined)
+    return { answer: 'Hello! How can I help you today?' };
+  return { answer: '', calls: [{ name: reader.function.name, arguments: { path: named } }] };
 }
 
 function leadTo(path: string, port: number): void {

@@ -9,14 +9,20 @@ jq '.admin = {"token_env": "ADMIN_TOKEN"}' svc.json > new.json && mv new.json sv
 svc serve
 svc receive
 `;
+const ofTelegram = 'export TELEGRAM_TOKEN=123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0\n';
 const onTelegram = `svc init --yes --channel telegram --provider ollama --model llama3.2
-export TELEGRAM_TOKEN=123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0
-svc serve
+${ofTelegram}svc serve
 `;
 const onServer = `${made}sudo -u postgres psql -q -c 'CREATE ROLE svc LOGIN'
 sudo -u postgres createdb --owner=svc --encoding=UTF8 --template=template0 svc
 jq '.storage = {"url_env": "DATABASE_URL"}' svc.json > new.json && mv new.json svc.json
 export DATABASE_URL=postgres://svc@127.0.0.1/svc
+`;
+
+/** The reader has a key, and the MCP server for files: that of the checkout stands for it. */
+const withFiles = `export OPENAI_API_KEY=sk-of-the-page
+mkdir mcp
+ln -s "$(dirname "$(readlink -f "$(command -v svc)")")/node_modules" mcp/node_modules
 `;
 
 /** The receiver is gone for two messages of Bob, and accepts the reply to one of Ada. */
@@ -60,6 +66,12 @@ export const stages: Readonly<Record<string, Stage>> = {
   'docs/how-to/watch-with-prometheus-and-grafana.md': { before: running },
   'docs/how-it-works/agents.md': { examples: true },
   'docs/how-it-works/postgres.md': { before: `${onServer}svc serve\nend_all\n`, postgres: true },
+  'docs/recipes/family-bot.md': {
+    before: ofTelegram,
+    examples: true,
+  },
+  'docs/recipes/support-bot.md': { before: `${ofTelegram}${withFiles}`, examples: true },
+  'docs/recipes/ollama-context.md': { before: made },
   'docs/reference/command-line.md': { before: withStories },
   'docs/reference/webhook.md': { before: withOperator },
   'examples/many/README.md': { before: onServer, postgres: true },
