@@ -40,7 +40,9 @@ function assertPrinted(page: string, printed: readonly string[]): void {
   assert.ok(symptoms.length > 4, `${page} quotes svc`);
   const text = anyPort(printed.join('\n'));
   for (const symptom of symptoms) {
-    const parts = anyPort(symptom).split('…').map(RegExp.escape);
+    const parts = anyPort(symptom)
+      .split('…')
+      .map((part) => RegExp.escape(part));
     assert.match(text, new RegExp(parts.join('[^\\n]*')), `${page}: ${symptom}`);
   }
 }
