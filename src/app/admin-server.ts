@@ -86,7 +86,7 @@ async function start(
     return { kind: 'placed', admin: textAt(address, opened.port), window: null };
   }
   if (address.given) return refused(opened, address);
-  const message = `${opened.message} It is off for this run.`;
+  const message = `${opened.message}. It is off for this run.`;
   events.warned({ code: 'admin_off', message });
   return null;
 }

@@ -79,6 +79,7 @@ test('the default admin address that is taken is warned of, and the service runs
   stop.abort();
   assert.equal((await running).kind, 'ended');
   assert.match(log, /"level":"warn","code":"admin_off"/);
+  assert.match(log, /choose another port\. It is off for this run\./);
 });
 
 test('an admin server on port 0 tells the port that it has', async () => {
