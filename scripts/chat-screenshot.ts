@@ -84,6 +84,7 @@ function rowsOf(output: string): readonly Row[] {
   let dim = false;
   let [at, column] = [0, 0];
   const row = () => (rows[at] ??= []);
+  // oxlint-disable-next-line no-control-regex -- a terminal is driven by these
   const tokens = output.matchAll(/\u001B\[([\d;?]*)([A-Za-z])|[^]/gu);
   for (const [token, numbers = '', letter] of tokens) {
     const number = Number(numbers === '' ? 0 : numbers);
@@ -113,11 +114,13 @@ function windowWith(title: string, rows: readonly Row[]): string {
   );
   return `<!doctype html><style>
     body { margin: 0; background: transparent }
-    main { width: 800px; overflow: hidden; border-radius: 10px; background: #14181f; color: #eef1f6 }
-    header { position: relative; padding: 11px; background: #232a35; color: #b9c2d0; text-align: center;
-      font: 14px system-ui, sans-serif }
-    header::before { content: ''; position: absolute; left: 16px; top: 14px; width: 12px; height: 12px;
-      border-radius: 50%; background: #566174; box-shadow: 20px 0 #566174, 40px 0 #566174 }
+    main { width: 800px; overflow: hidden; border-radius: 10px; background: #14181f }
+    main { color: #eef1f6 }
+    header { position: relative; padding: 11px; background: #232a35; color: #b9c2d0 }
+    header { text-align: center; font: 14px system-ui, sans-serif }
+    header::before { content: ''; position: absolute; left: 16px; top: 14px; width: 12px }
+    header::before { height: 12px; border-radius: 50%; background: #566174 }
+    header::before { box-shadow: 20px 0 #566174, 40px 0 #566174 }
     pre { margin: 0; padding: 20px; font: 15px/1.5 'DejaVu Sans Mono', monospace }
     i { font-style: normal; color: #9aa5b6 }
   </style><main><header>${title}</header><pre>${lines.join('\n').trimEnd()}</pre></main>`;

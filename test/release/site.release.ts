@@ -228,7 +228,7 @@ browserTest(
     const picture = page.getByRole('main').getByRole('img').first();
     const src = (await picture.getAttribute('src'))!;
     const alt = (await picture.getAttribute('alt'))!;
-  await page.getByRole('link', { name: alt, exact: true }).press('Enter');
+    await page.getByRole('link', { name: alt, exact: true }).press('Enter');
     await page.waitForURL(new RegExp(`${RegExp.escape(src)}$`));
     await page.goBack();
     await page.getByRole('link', { name: 'Reference', exact: true }).first().click();

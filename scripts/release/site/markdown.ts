@@ -31,7 +31,7 @@ export type Site = {
   /** The pages, by their file. */
   readonly urls: ReadonlyMap<string, string>;
   /** The width and height of a picture; null: there is no such file. */
-  sizeOf(picture: string): readonly [number, number] | null;
+  readonly sizeOf: (picture: string) => readonly [number, number] | null;
 };
 
 /** @param hasLead whether the beginning is laid out apart from the rest */
