@@ -78,6 +78,26 @@ test('from a pipe every line is a message, and only replies are on standard outp
   assert.match(replies[2]!, /“afresh”.*the first message/);
 });
 
+test('at a terminal with colours the reasons are dim, and the reply is not', async () => {
+  for (const [env, dim] of [
+    [{}, '\u001B[2m'],
+    [{ NO_COLOR: '1' }, ''],
+  ] as const) {
+    await using terminal = openTerminal(['chat', '--demo', '--explain'], { env });
+    await terminal.sees(/> /);
+    terminal.type('Hello\r');
+    await terminal.sees(/ms in all[^>]*> /);
+    const lines = terminal.seen().split(/\r?\n/);
+    assert.ok(lines.some((line) => line.includes('Hello! I read') && !line.includes('\u001B[2m')));
+    const reasons = lines.filter((line) => line.includes(' · '));
+    assert.ok(reasons.length > 1);
+    for (const line of reasons) {
+      assert.ok(line.includes(`${dim}  · `), JSON.stringify(line));
+      assert.equal(line.includes('\u001B[22m'), dim !== '');
+    }
+  }
+});
+
 test('--explain tells the models, their times and the reason on standard error', async () => {
   const words = ['chat', '--demo', '--explain'];
   const { out, err } = await runCommand(words, { input: 'Hello\n' });

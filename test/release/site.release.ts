@@ -84,7 +84,7 @@ test('pages are turned from the first to the last and back, each beside its shel
   }
   assert.deepEqual(turned.toSorted(), pages);
   const shelves = new Set(turned.map((page) => page.split('/').slice(0, -1).slice(0, 2).join('/')));
-  const order = ['get-started', 'how-to', 'reference', 'how-it-works', 'decisions'];
+  const order = ['get-started', 'recipes', 'how-to', 'reference', 'how-it-works', 'decisions'];
   const ours = [...shelves].filter((shelf) => shelf.startsWith('docs/'));
   assert.deepEqual(
     ours.filter((shelf) => order.includes(shelf.slice('docs/'.length))),
@@ -121,9 +121,9 @@ test('every place that the search knows is there', () => {
 test('what a page loads is its own, and its policy allows nothing else', () => {
   const policy =
     "default-src 'none'; style-src 'self'; script-src 'self'; " +
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'";
+    "img-src 'self'; base-uri 'none'; form-action 'none'";
   for (const { page, name, href } of references) {
-    if (name !== 'a') assert.ok(!isElsewhere(href) || href === 'data:,', `${page} loads ${href}`);
+    if (name !== 'a') assert.ok(!isElsewhere(href), `${page} loads ${href}`);
   }
   for (const page of pages) {
     const elements = elementsOf.get(page)!;
@@ -149,6 +149,7 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.js': 'text/javascript',
   '.png': 'image/png',
+  '.svg': 'image/svg+xml',
 };
 const base = '/a/folder/';
 
@@ -172,14 +173,68 @@ async function startSite() {
   };
 }
 
-browserTest('the first page says what svc is', startSite, async ({ open }) => {
-  const { page } = await open();
-  await page.goto(base);
-  const sentence = 'svc takes a message from a channel, asks a brain, and sends the reply back.';
-  await page.getByText(sentence).first().waitFor();
-  await page.getByRole('link', { name: 'Reference', exact: true }).first().click();
-  await page.getByRole('heading', { level: 1, name: 'Reference' }).waitFor();
+/** README.md says in its first paragraph, in bold, what svc is. */
+const [, sentence = ''] = /^\*\*([^]+?)\*\*$/m.exec(readFileSync(join(root, 'README.md'), 'utf8'))!;
+
+test('a preview of a link shows the title of its page, and the first sentences', () => {
+  for (const page of pages) {
+    const metas = elementsOf.get(page)!.filter(({ name }) => name === 'meta');
+    const contentOf = (name: string): string | undefined =>
+      metas.find(({ attributes }) => (attributes['name'] ?? attributes['property']) === name)
+        ?.attributes['content'];
+    assert.ok(contentOf('og:title'), page);
+    const summary = contentOf('description');
+    assert.equal(contentOf('og:description'), summary);
+    if (summary !== undefined) assert.ok(summary.length > 5 && summary.length <= 200, page);
+    if (page === 'index.html') assert.equal(summary, sentence);
+  }
 });
+
+for (const [what, viewport] of Object.entries({
+  'a screen': { width: 1280, height: 800 },
+  'a telephone': { width: 390, height: 844 },
+})) {
+  const name = `on ${what} the first page shows what svc is, a picture, and how to go on`;
+  browserTest(name, startSite, async ({ open }) => {
+    const view = await open({ viewport });
+    const { page } = view;
+    await page.goto(base);
+    const picture = page.getByRole('main').getByRole('img').first();
+    await picture.evaluate('(one) => one.decode()');
+    const seen = [
+      page.getByRole('heading', { level: 1, name: 'svc', exact: true }),
+      page.getByText(sentence).first(),
+      page.getByRole('navigation', { name: 'Begin' }).getByRole('link', { name: 'Install' }),
+      page.getByRole('navigation', { name: 'Begin' }).getByRole('link', { name: 'Get started' }),
+      picture,
+    ];
+    for (const one of seen) {
+      const { y, width, height } = (await one.boundingBox())!;
+      assert.ok(y + height <= viewport.height, `${String(one)} ends at ${y + height}`);
+      assert.ok(width > 0);
+    }
+    assert.ok(((await picture.getAttribute('alt')) ?? '').length > 20);
+    await view.assertFits();
+    await view.assertAccessible();
+  });
+}
+
+browserTest(
+  'a picture leads to its file, and a shelf to its pages',
+  startSite,
+  async ({ open }) => {
+    const { page } = await open();
+    await page.goto(base);
+    const picture = page.getByRole('main').getByRole('img').first();
+    const src = (await picture.getAttribute('src'))!;
+    const alt = (await picture.getAttribute('alt'))!;
+    await page.getByRole('link', { name: alt, exact: true }).press('Enter');
+    await page.waitForURL(new RegExp(`${RegExp.escape(src)}$`));
+    await page.goBack();
+    await page.getByRole('link', { name: 'Reference', exact: true }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Reference' }).waitFor();
+  },
+);
 
 browserTest('known words are found, and lead to their heading', startSite, async ({ open }) => {
   const view = await open();

@@ -40,14 +40,20 @@ export function openTerminal(args: readonly string[], room: Room = {}): Terminal
   };
 }
 
-/** The same at a pseudo-terminal, in a process of its own. @param node runs the launcher */
+type RealRoom = Room & {
+  /** Runs the launcher. */
+  readonly node?: string;
+  readonly columns?: number;
+};
+
+/** The same at a pseudo-terminal, in a process of its own. */
 export function openRealTerminal(
   args: readonly string[],
-  { node = process.execPath, cwd = root, env = {} }: Room & { readonly node?: string } = {},
+  { node = process.execPath, cwd = root, env = {}, columns = 200 }: RealRoom = {},
 ): Terminal {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env;
   const terminal = spawn(node, [launcher, ...args], {
-    cols: 200,
+    cols: columns,
     rows: 50,
     cwd,
     env: { ...own, TERM: 'xterm', NO_COLOR: '1', ...env },

@@ -12,22 +12,71 @@ export type Section = {
   readonly text: string;
 };
 
+/** The beginning of a page: its heading, its first paragraphs, and the picture behind them. */
+export type Lead = { readonly words: string; readonly picture: string };
+
 export type Rendered = {
+  /** Without the lead. */
   readonly html: string;
+  /** null: the page has none. */
+  readonly lead: Lead | null;
+  /** The first paragraph as plain text; null: there is none. */
+  readonly summary: string | null;
   readonly sections: readonly Section[];
   /** Picture files that the page shows or links to, relative to the root of the checkout. */
   readonly pictures: readonly string[];
 };
 
-/** @param urls the pages of the site, by their file */
-export function render(source: Source, urls: ReadonlyMap<string, string>): Rendered {
+export type Site = {
+  /** The pages, by their file. */
+  readonly urls: ReadonlyMap<string, string>;
+  /** The width and height of a picture; null: there is no such file. */
+  readonly sizeOf: (picture: string) => readonly [number, number] | null;
+};
+
+/** @param hasLead whether the beginning is laid out apart from the rest */
+export function render(source: Source, site: Site, hasLead = false): Rendered {
   const markdown = new Marked();
   const tokens = markdown.lexer(source.text);
   const anchors = anchorsOf(markdown, tokens);
   const pictures = new Set<string>();
-  const renderer = rendererOf(source, { urls, anchors, pictures });
-  const html = markdown.parser(tokens, { renderer });
-  return { html, sections: sectionsOf(tokens, anchors), pictures: [...pictures] };
+  const renderer = rendererOf(source, { ...site, anchors, pictures });
+  const htmlOf = (some: Token[]): string => markdown.parser(some, { renderer });
+  const leadEnd = hasLead ? endOfWords(tokens) : 0;
+  const picture = tokens.slice(leadEnd, leadEnd + 1).filter(isPicture);
+  const lead = hasLead
+    ? {
+        words: htmlOf(tokens.slice(0, leadEnd)),
+        // It is seen at once.
+        picture: htmlOf(picture).replaceAll('loading="lazy" ', ''),
+      }
+    : null;
+  const html = htmlOf(hasLead ? tokens.slice(leadEnd + picture.length) : tokens);
+  const summary = summaryOf(tokens);
+  return { html, lead, summary, sections: sectionsOf(tokens, anchors), pictures: [...pictures] };
+}
+
+/** @returns the place of the first token that is neither a heading of the page nor a sentence */
+function endOfWords(tokens: readonly Token[]): number {
+  const isWords = (token: Token): boolean =>
+    token.type === 'space' ||
+    (token.type === 'heading' && (token as Tokens.Heading).depth === 1) ||
+    (token.type === 'paragraph' && !isPicture(token));
+  const end = tokens.findIndex((token) => !isWords(token));
+  return end === -1 ? tokens.length : end;
+}
+
+/** A paragraph of pictures alone. */
+function isPicture(token: Token): boolean {
+  if (token.type !== 'paragraph') return false;
+  const { tokens } = token as Tokens.Paragraph;
+  const isBlank = ({ type, raw }: Token): boolean => type === 'text' && raw.trim() === '';
+  return tokens.every((one) => one.type === 'image' || isBlank(one));
+}
+
+function summaryOf(tokens: readonly Token[]): string | null {
+  const first = tokens.find((token) => token.type === 'paragraph' && !isPicture(token));
+  return first === undefined ? null : plainText([first]).replaceAll(/\s+/g, ' ').trim();
 }
 
 type Anchors = ReadonlyMap<Token, string>;
@@ -65,22 +114,22 @@ function sectionsOf(tokens: readonly Token[], anchors: Anchors): readonly Sectio
   return sections;
 }
 
-type Place = {
-  readonly urls: ReadonlyMap<string, string>;
+type Place = Site & {
   readonly anchors: Anchors;
   readonly pictures: Set<string>;
 };
 
-function rendererOf(source: Source, { urls, anchors, pictures }: Place): Renderer {
+function rendererOf(source: Source, { urls, sizeOf, anchors, pictures }: Place): Renderer {
   const renderer = new Renderer();
+  const fileOf = (href: string): string => posix.join(dirname(source.path), href);
   const shown = (href: string): string => {
-    pictures.add(posix.join(dirname(source.path), href));
+    pictures.add(fileOf(href));
     return href;
   };
   const leadsTo = (href: string): string | null => {
     if (/^[a-z]+:|^#/i.test(href)) return href;
     const [path = '', anchor] = href.split('#');
-    const file = posix.join(dirname(source.path), path).replace(/\/$/, '');
+    const file = fileOf(path).replace(/\/$/, '');
     const url = urls.get(file) ?? urls.get(posix.join(file, 'README.md'));
     if (url === undefined) return extname(file) === '.png' ? shown(href) : null;
     const from = posix.relative(dirname(source.url), url);
@@ -101,7 +150,18 @@ function rendererOf(source: Source, { urls, anchors, pictures }: Place): Rendere
       if (/^[a-z]+:/i.test(token.href))
         throw new Error(`${source.path}: ${token.href} is elsewhere`);
       const html = Renderer.prototype.image.call(renderer, { ...token, href: shown(token.href) });
-      return html.replace('<img ', '<img loading="lazy" ');
+      // The page keeps room for the picture until it is there.
+      const [width, height] = sizeOf(fileOf(token.href)) ?? [];
+      const size = width === undefined ? '' : `width="${width}" height="${height}" `;
+      return html.replace('<img ', `<img loading="lazy" ${size}`);
+    },
+    paragraph(token: Tokens.Paragraph): string {
+      if (!isPicture(token)) return Renderer.prototype.paragraph.call(renderer, token);
+      const images = token.tokens.filter((one): one is Tokens.Image => one.type === 'image');
+      // A small screen shows it small: the link leads to the whole picture.
+      return images
+        .map((one) => `<figure><a href="${one.href}">${renderer.image(one)}</a></figure>\n`)
+        .join('');
     },
     // Both may be wider than a telephone. The focus lets people without a mouse scroll them.
     table: (token: Tokens.Table): string =>

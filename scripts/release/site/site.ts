@@ -2,7 +2,7 @@
  * Builds the documents as a static site: the pages by Eleventy, Markdown by marked, the search by
  * MiniSearch. The same documents give the same bytes.
  */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { Eleventy, type Config } from '@11ty/eleventy';
 import { publishedFiles } from '../checkout.ts';
@@ -24,7 +24,10 @@ export async function makeSite(folder: string): Promise<void> {
   const shelves = readShelves(root);
   const sources = shelves.flatMap((shelf) => shelf.sources.map((source) => ({ shelf, source })));
   const urls = new Map(sources.map(({ source }) => [source.path, source.url]));
-  const pages = sources.map((one) => ({ ...one, rendered: render(one.source, urls) }));
+  const pages = sources.map((one): Page => {
+    const isFirst = one.source.url === 'index.html';
+    return { ...one, rendered: render(one.source, { urls, sizeOf }, isFirst) };
+  });
   const pictures = new Set(pages.flatMap(({ rendered }) => rendered.pictures));
   const known = publishedFiles(root, ['docs', 'examples']);
   for (const picture of pictures) {
@@ -33,6 +36,7 @@ export async function makeSite(folder: string): Promise<void> {
   const files = new Map<string, string>([
     ...(await laidOut(pages, shelves)),
     ['style.css', readFileSync(join(import.meta.dirname, 'look/style.css'), 'utf8')],
+    ['icon.svg', readFileSync(join(root, 'packaging/svc.svg'), 'utf8')],
     ['search.js', await searchScript(root)],
     ['search-index.js', searchIndexOf(pages)],
   ]);
@@ -45,6 +49,14 @@ export async function makeSite(folder: string): Promise<void> {
     mkdirSync(join(folder, dirname(picture)), { recursive: true });
     copyFileSync(join(root, picture), join(folder, picture));
   }
+}
+
+/** Reads the header of a PNG file: https://www.w3.org/TR/png-3/#11IHDR */
+function sizeOf(picture: string): readonly [number, number] | null {
+  const path = join(root, picture);
+  if (!existsSync(path)) return null;
+  const bytes = readFileSync(path);
+  return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
 }
 
 /** Puts each page into the layout of `look/page.liquid`, by its place in the site. */
@@ -94,6 +106,9 @@ function dataOf({ source, shelf, rendered }: Page, shelves: readonly Shelf[], be
     layout: 'page.liquid',
     permalink: source.url,
     title: source.title === 'svc' ? 'svc' : `${source.title} · svc`,
+    heading: source.title,
+    summary: rendered.summary && shortened(rendered.summary),
+    lead: rendered.lead && { ...rendered.lead, next: nextSteps(shelves).map(linkTo) },
     root: from === '.' ? '' : `${posix.relative(from, '.')}/`,
     shelf: shelf.title,
     shelves: shelves.map(({ title, sources: [first] }) => ({
@@ -106,4 +121,24 @@ function dataOf({ source, shelf, rendered }: Page, shelves: readonly Shelf[], be
     previous: beside.previous && linkTo(beside.previous.source),
     next: beside.next && linkTo(beside.next.source),
   };
+}
+
+/** Where a reader of the first page goes on. */
+const steps = ['docs/how-to/install.md', 'docs/get-started/README.md'];
+
+function nextSteps(shelves: readonly Shelf[]): readonly Source[] {
+  const sources = shelves.flatMap((shelf) => shelf.sources);
+  return steps.map((path) => {
+    const found = sources.find((source) => source.path === path);
+    if (found === undefined) throw new Error(`the first page leads to ${path}, which is not there`);
+    return found;
+  });
+}
+
+const summaryCharactersMax = 200;
+
+/** Previews of links cut a longer text anywhere. */
+function shortened(text: string): string {
+  if (text.length <= summaryCharactersMax) return text;
+  return `${text.slice(0, summaryCharactersMax - 1).replace(/[\s,;:.]+\S*$/, '')}…`;
 }

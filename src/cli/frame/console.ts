@@ -12,6 +12,7 @@ import { sentenceOf } from '../../pipeline/sentences.ts';
 import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { explain } from '../explain.ts';
+import { isColoured } from './report.ts';
 import { plainLine, plainText } from '../../lib/plain-text.ts';
 import { stopOf, unlessStopped } from '../../lib/stop.ts';
 
@@ -120,7 +121,13 @@ class Console {
       this.#unanswered++;
     }
     // The sentence for senders names no reason, but the person at this console runs the service.
-    if (this.#explain || decision.kind !== 'reply') stderr.write(explain(answer));
+    if (this.#explain || decision.kind !== 'reply') stderr.write(this.#quietly(explain(answer)));
+  }
+
+  /** Dims lines that are not the reply, where the terminal has colours. */
+  #quietly(lines: string): string {
+    if (!isColoured(this.#io.stderr, this.#io.env)) return lines;
+    return lines.replaceAll(/^.+$/gm, '\u001B[2m$&\u001B[22m');
   }
 
   /** Shows a placeholder, if the terminal can erase a line. @returns erases it */
