@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { unavailable } from '../../src/channels/webhook/refusals.ts';
-import { startFakeOllama } from '../fake/ollama.ts';
 import { noPrometheus, promtool, startPrometheus } from '../fake/prometheus.ts';
-import { startReceiver } from '../fake/receiver.ts';
-import { startFakeTelegram } from '../fake/telegram.ts';
 import {
   dashboard,
   expressions,
@@ -20,69 +17,9 @@ import {
   rules,
 } from './monitoring-kit.ts';
 import { states } from './monitoring-states.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { startMonitored } from './monitoring-stage.ts';
+import { freePort, scratch } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
-
-/** A running svc with a webhook and a messenger. */
-async function stage() {
-  const own = new AsyncDisposableStack();
-  const { path } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const model = own.use(
-    await startFakeOllama((call) =>
-      JSON.stringify(call.body).includes('fail') ? { fail: '404' } : { answer: 'hello' },
-    ),
-  );
-  const receiver = own.use(await startReceiver());
-  const [port, adminPort] = [await freePort(), await freePort()];
-  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  const document = webhookConfig(where);
-  document.channels.push({
-    type: 'telegram',
-    mode: 'polling',
-    token_env: 'TELEGRAM_TOKEN',
-    base_url: telegram.url,
-    access: { allow: ['1'] },
-  });
-  document.routes.push({ channel: 'telegram', brain: 'echo' });
-  const file = await writeConfig(path, document);
-  const svc = own.use(await serve(file, port, { TELEGRAM_TOKEN: telegram.token }));
-  const page = async (): Promise<string> =>
-    (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-  const shows = (series: string): Promise<void> =>
-    until(series, async () => (await page()).includes(`\n${series}`));
-  return {
-    path,
-    adminPort,
-    page,
-    /** One of each: answered, duplicate, refused, unanswered, dead, turned away, waiting. */
-    async happens() {
-      const say = (text: string, id: string, headers = {}) =>
-        post(svc.url, { sender_id: 'ada', text }, { 'webhook-id': id, ...headers });
-      await say('hello', 'a');
-      await say('hello', 'a');
-      await say('hello', 'b', { authorization: 'Bearer wrong' });
-      await receiver.waitFor(1);
-      await say('fail', 'c');
-      await receiver.waitFor(2);
-      receiver.script.push(500, 410);
-      await say('gone', 'd');
-      telegram.say(telegram.privateChat(telegram.person('Ann')), 'let me in');
-      await shows('svc_messages_turned_away_total{channel="messenger_a"');
-      await shows('svc_dead_letters_total{channel="webhook",box="out"} 1');
-      receiver.script.push('hang');
-      await say('waits', 'e');
-      await shows('svc_backlog_oldest_seconds{channel="webhook"}');
-      await writeFile(file, JSON.stringify(document).replace('llama3.2', 'qwen3'));
-      svc.child.kill('SIGHUP');
-      await shows('svc_config_reloads_total{result="applied"} 1');
-      await writeFile(file, '{');
-      svc.child.kill('SIGHUP');
-      await shows('svc_config_reloads_total{result="config_invalid"} 1');
-    },
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
-  };
-}
 
 /** Labels that Prometheus itself adds to each series. */
 const ofPrometheus = new Map([
@@ -131,7 +68,7 @@ function missingOf(
 }
 
 test('a running svc exposes each metric, label and value that rules and panels name', async () => {
-  await using it = await stage();
+  await using it = await startMonitored();
   await it.happens();
   const exposed = exposedOn(await it.page());
   for (const one of expressions) assert.deepEqual(missingOf(one, exposed), [], one.where);
@@ -216,7 +153,7 @@ test(
   'Prometheus scrapes a running svc: alerts fire, and each panel has something to show',
   { skip: noPrometheus },
   async () => {
-    await using it = await stage();
+    await using it = await startMonitored();
     const config = prometheusConfig();
     config.global = { scrape_interval: '200ms', evaluation_interval: '200ms' };
     config.scrape_configs[0]!.static_configs[0]!.targets = [`127.0.0.1:${it.adminPort}`];
