@@ -18,6 +18,8 @@ const answering = (call: ModelCall): Step => {
   return { answer: 'hello, and a few more words' };
 };
 
+const adminToken = 'the-admin-token-of-the-monitoring-test';
+
 export async function startMonitored() {
   const own = new AsyncDisposableStack();
   const { path } = own.use(await scratch());
@@ -40,10 +42,13 @@ export async function startMonitored() {
     governance: [{ tool: 'calc', mode: 'ask' }],
     approvers: [`telegram:${ann.id}`],
   };
+  document['admin'] = { token_env: 'ADMIN_TOKEN' };
   document.brains.push(pricedBrain(model.url));
   document.routes.push({ channel: 'telegram', brain: 'helper' });
   const file = await writeConfig(path, document);
-  const svc = own.use(await serve(file, port, { TELEGRAM_TOKEN: telegram.token }));
+  const svc = own.use(
+    await serve(file, port, { TELEGRAM_TOKEN: telegram.token, ADMIN_TOKEN: adminToken }),
+  );
   const page = async (): Promise<string> =>
     (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
   const shows = (series: string): Promise<void> =>
@@ -57,6 +62,14 @@ export async function startMonitored() {
     await shows('svc_first_word_seconds_count{channel="messenger_a"} 1');
     telegram.say(chat, 'much '.repeat(1_600));
     await shows('svc_budget_refusals_total{brain="helper",limit="tokens_per_day"} 1');
+    telegram.post(chat, { voice: { file_id: 'v', file_unique_id: 'u', duration: 3 } });
+    await shows('svc_attachments_unread_total{channel="messenger_a"');
+  };
+  /** An operator asks for an approval that is not there. */
+  const writes = async (): Promise<void> => {
+    const url = `http://127.0.0.1:${adminPort}/api/v1/approvals/none/approve`;
+    await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${adminToken}` } });
+    await shows('svc_admin_writes_total');
   };
   /** Ann approves a call, and another one waits for her. */
   const approves = async (): Promise<void> => {
@@ -89,6 +102,7 @@ export async function startMonitored() {
       await shows('svc_dead_letters_total{channel="webhook",box="out"} 1');
       await costs();
       await approves();
+      await writes();
       receiver.script.push('hang');
       await say('waits', 'e');
       await shows('svc_backlog_oldest_seconds{channel="webhook"}');

@@ -16,7 +16,7 @@ import {
   prometheusConfig,
   rules,
 } from './monitoring-kit.ts';
-import { states } from './monitoring-states.ts';
+import { atHour27, states } from './monitoring-states.ts';
 import { startMonitored } from './monitoring-stage.ts';
 import { freePort, scratch } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
@@ -111,7 +111,28 @@ test('promtool finds no fault in the configuration and the rules', { skip: noPro
   const { ok, said } = promtool(['check', 'config', join(folder, 'prometheus.yml')]);
   assert.ok(ok, said);
   assert.match(said, new RegExp(`${rules.length} rules found`));
+  const file = join(folder, 'svc-alerts.yml');
+  const linted = promtool(['check', 'rules', '--lint=all', '--lint-fatal', file]);
+  assert.ok(linted.ok, linted.said);
 });
+
+test(
+  'promtool finds no fault in the metrics of a running svc',
+  { skip: noPrometheus },
+  async () => {
+    await using it = await startMonitored();
+    await it.happens();
+    const page = await it.page();
+    assert.deepEqual(promtool(['check', 'metrics'], page), { ok: true, said: '' });
+    const families = Array.from(page.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name);
+    const silent = families.filter(
+      (name) => !new RegExp(`^${name}(?:_count)?[ {]`, 'm').test(page),
+    );
+    assert.deepEqual(silent, [], 'each metric has something to show');
+    const wrong = promtool(['check', 'metrics'], '# TYPE svc_x_total gauge\nsvc_x_total 1\n');
+    assert.ok(!wrong.ok && wrong.said.includes('svc_x_total'), wrong.said);
+  },
+);
 
 test(
   'each alert fires in the state that it is for, and in no other',
@@ -124,25 +145,33 @@ test(
     );
     const firing = (alert: string): string =>
       `count(ALERTS{alertname="${alert}", alertstate="firing"})`;
-    const tests = Object.entries(states).flatMap(([alert, { bad, good }]) =>
-      [bad, good].map((series) => ({
-        interval: '1m',
-        name: `${alert} ${series === bad ? 'fires' : 'rests'}`,
-        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-        promql_expr_test: [
-          {
-            expr: firing(alert),
-            eval_time: '60m',
-            exp_samples: series === bad ? [{ labels: '{}', value: 1 }] : [],
-          },
-        ],
-      })),
-    );
-    const file = join(place.path, 'alerts.test.yml');
-    const all = { rule_files: [join(folder, 'svc-alerts.yml')], evaluation_interval: '1m', tests };
-    await writeFile(file, stringify(all));
-    const { ok, said } = promtool(['test', 'rules', file]);
-    assert.ok(ok, said);
+    // Prometheus evaluates each rule at each step: over a day that takes larger steps.
+    for (const [at, step] of [
+      ['60m', '1m'],
+      [atHour27, '30m'],
+    ] as const) {
+      const those = Object.entries(states).filter(([, { at: when = '60m' }]) => when === at);
+      const tests = those.flatMap(([alert, { bad, good }]) =>
+        [bad, good].map((series) => ({
+          interval: '1m',
+          name: `${alert} ${series === bad ? 'fires' : 'rests'}`,
+          input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+          promql_expr_test: [
+            {
+              expr: firing(alert),
+              eval_time: at,
+              exp_samples: series === bad ? [{ labels: '{}', value: 1 }] : [],
+            },
+          ],
+        })),
+      );
+      assert.ok(tests.length > 0, at);
+      const file = join(place.path, `alerts-${at}.test.yml`);
+      const rule_files = [join(folder, 'svc-alerts.yml')];
+      await writeFile(file, stringify({ rule_files, evaluation_interval: step, tests }));
+      const { ok, said } = promtool(['test', 'rules', file]);
+      assert.ok(ok, said);
+    }
   },
 );
 
@@ -175,7 +204,8 @@ test(
       });
     }
     for (const { where, expr } of panelTargets) {
-      const isShown = async (): Promise<boolean> => (await prometheus.query(expr)).length > 0;
+      const isShown = async (): Promise<boolean> =>
+        (await prometheus.query(expr)).some(({ value: [, value] }) => value !== 'NaN');
       await until(`${where} shows ${expr}`, isShown);
     }
     const { groups } = await prometheus.ask<Told>('rules');

@@ -239,6 +239,7 @@ function durationFamilies(ports: AdminPorts): Family[] {
       channels.map(([channel, counts]) => ({ labels: { channel }, histogram: counts[key] })),
     );
   const { providers, firstWords } = ports.meters;
+  const streaming = new Set([...providersInUse(ports), ...firstWords.keys()]);
   return [
     byChannel('svc_wait_seconds', 'waited'),
     byChannel('svc_turn_seconds', 'turns'),
@@ -255,7 +256,10 @@ function durationFamilies(ports: AdminPorts): Family[] {
     ),
     histogram(
       'svc_model_first_word_seconds',
-      Array.from(firstWords, ([provider, took]) => ({ labels: { provider }, histogram: took })),
+      Array.from(streaming, (provider) => ({
+        labels: { provider },
+        histogram: firstWords.get(provider) ?? unmet.firstWords,
+      })),
     ),
   ];
 }
@@ -348,11 +352,13 @@ function budgetFamilies({ rows }: Pick<BudgetsSummary, 'rows'>): Family[] {
   ];
 }
 
+function providersInUse({ runningConfig }: AdminPorts): ReadonlySet<string> {
+  const { brains } = runningConfig().config;
+  return new Set(brains.flatMap(({ models }) => models.map(({ provider }) => provider)));
+}
+
 function loadFamily(ports: AdminPorts): Family {
-  const { brains } = ports.runningConfig().config;
-  const inUse = new Set<string>(
-    brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
-  );
+  const inUse = providersInUse(ports);
   const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => {
     // A model that left the configuration stays while a retired running configuration calls it.
     if (!inUse.has(provider) && inFlight + waiting === 0) return [];
