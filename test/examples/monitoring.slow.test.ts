@@ -16,6 +16,7 @@ import {
   prometheusConfig,
   rules,
 } from './monitoring-kit.ts';
+import { catalog } from '../../src/telemetry/prometheus/catalog.ts';
 import { atHour27, states } from './monitoring-states.ts';
 import { startMonitored } from './monitoring-stage.ts';
 import { freePort, scratch } from '../support/program.ts';
@@ -105,6 +106,24 @@ test('the dashboard asks the data source that is picked, and no panel lies on an
     }
   }
   for (const { expr, where } of panelTargets) assert.ok(!expr.includes('$'), `${where}: ${expr}`);
+});
+
+test('each panel says what it shows, has a unit, and shows how fast a counter grows', () => {
+  const kinds: Readonly<Record<string, { readonly kind: string }>> = catalog;
+  for (const { title, type, description = '', fieldConfig, targets = [] } of dashboard.panels) {
+    if (type === 'row') continue;
+    assert.match(description, /^[A-Z0-9][^]*[.]$/, title);
+    if (title !== 'Health') assert.ok(fieldConfig?.defaults.unit !== undefined, title);
+    for (const { expr } of targets) {
+      for (const [whole, name] of expr.matchAll(/(?:rate|increase)\((\w+)|\bsvc_\w+/g)) {
+        const metric = name ?? whole;
+        const kind =
+          kinds[metric.replace(/_(?:bucket|sum|count)$/, '')]?.kind ?? kinds[metric]?.kind;
+        assert.ok(kind !== undefined, `${title}: ${metric}`);
+        assert.equal(name === undefined, kind === 'gauge', `${title}: ${metric} is a ${kind}`);
+      }
+    }
+  }
 });
 
 test('promtool finds no fault in the configuration and the rules', { skip: noPrometheus }, () => {
