@@ -70,14 +70,14 @@ export class MetricsPage implements Disposable {
 
   /** No rows, if the ledger does not answer in time: everything else is worth a scrape. */
   async #readBudgets(): Promise<Pick<BudgetsSummary, 'rows'>> {
-    const { reader, runningConfig, now } = this.#ports;
+    const ports = this.#ports;
     const none = { rows: [] };
-    const { brains } = runningConfig().config;
+    const { brains } = ports.runningConfig().config;
     if (brains.every(({ budget }) => budget === null)) return none;
     const late = Promise.withResolvers<typeof none>();
     const timer = setTimeout(() => late.resolve(none), readMs);
-    const read = (): Promise<BudgetsSummary> => budgetsSummary(reader, brains, now());
-    const reading = this.#budgets.summary('budgets', freshMs, now(), read);
+    const read = (): Promise<BudgetsSummary> => budgetsSummary(ports.reader, brains, ports.now());
+    const reading = this.#budgets.summary('budgets', freshMs, ports.now(), read);
     try {
       return await Promise.race([reading, late.promise]);
     } catch {
@@ -269,9 +269,9 @@ function shortageFamily({ meters }: AdminPorts): Family {
   return metric('svc_shortages_total', samples);
 }
 
-function spendFamilies({ meters, runningConfig }: AdminPorts): Family[] {
-  const { tokens, reuse, refusals } = meters.spend;
-  const { brains } = runningConfig().config;
+function spendFamilies(ports: AdminPorts): Family[] {
+  const { tokens, reuse, refusals } = ports.meters.spend;
+  const { brains } = ports.runningConfig().config;
   const tallies = [...tokens.values()];
   const labelsOf = ({ brain, provider, model }: TokenTally) => ({ brain, provider, model });
   const used = tallies.flatMap((tally) => [
@@ -352,8 +352,8 @@ function budgetFamilies({ rows }: Pick<BudgetsSummary, 'rows'>): Family[] {
   ];
 }
 
-function providersInUse({ runningConfig }: AdminPorts): ReadonlySet<string> {
-  const { brains } = runningConfig().config;
+function providersInUse(ports: AdminPorts): ReadonlySet<string> {
+  const { brains } = ports.runningConfig().config;
   return new Set(brains.flatMap(({ models }) => models.map(({ provider }) => provider)));
 }
 
@@ -378,12 +378,13 @@ function standingFamily(ports: AdminPorts): Family {
   return metric('svc_provider_state', samples);
 }
 
-function agentFamilies({ meters, now }: AdminPorts): Family[] {
+function agentFamilies(ports: AdminPorts): Family[] {
+  const { meters } = ports;
   const calls = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
     one(count, { tool, mode, outcome }),
   );
   const { byVerdict, waitedMs, waiting, oldestAt } = meters.approvals;
-  const oldestMs = oldestAt === null ? 0 : Math.max(0, now() - oldestAt);
+  const oldestMs = oldestAt === null ? 0 : Math.max(0, ports.now() - oldestAt);
   const waited = verdicts.map((verdict) => {
     return { labels: { verdict }, sum: waitedMs[verdict] / 1_000, count: byVerdict[verdict] };
   });

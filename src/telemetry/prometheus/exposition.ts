@@ -68,7 +68,7 @@ function exposeFamily(family: Family): string {
   const { name, help, kind } = family;
   const head = `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
   if (family.kind === 'histogram') {
-    const lines = family.series.map((one) => linesOf(name, one));
+    const lines = family.series.map((each) => linesOf(name, each));
     return head + lines.join('');
   }
   if (family.kind === 'summary') {
