@@ -216,7 +216,12 @@ test(
       return (await prometheus.query('svc_dead_letters_total')).length > 0;
     });
     await it.happens();
-    for (const alert of ['SvcDeadLetters', 'SvcConfigurationRefused', 'SvcNoAnswers']) {
+    for (const alert of [
+      'SvcDeadLetters',
+      'SvcConfigurationRefused',
+      'SvcNoAnswers',
+      'SvcBudgetUsedUp',
+    ]) {
       await until(alert, async () => {
         const { alerts } = await prometheus.ask<Alerts>('alerts');
         return alerts.some(({ labels }) => labels['alertname'] === alert);
