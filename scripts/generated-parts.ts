@@ -8,10 +8,12 @@ import type { Route } from '../src/admin/routes/route.ts';
 import type { AdminPorts } from '../src/admin/admin.ts';
 import type { Command } from '../src/cli/cli.ts';
 import { allCommands } from '../src/cli/commands.ts';
+import { topics, type Metric } from '../src/telemetry/prometheus/catalog.ts';
 
 const parts: Readonly<Record<string, () => string | Promise<string>>> = {
   routes: routeTable,
   commands: commandTable,
+  metrics: metricTables,
 };
 
 /**
@@ -103,4 +105,21 @@ function flagsOf({ name, usage, flags }: Command): [flag: string, meaning: strin
     // Every command takes it in the same way, so the page explains it once.
     return key === 'config' ? [] : [[flag, text!.replaceAll(/\s*\n\s*/g, ' ')]];
   });
+}
+
+/** A table of metrics for each topic. */
+function metricTables(): string {
+  return Object.entries(topics)
+    .map(([topic, metrics]) => `### ${topic}\n\n${markdownTable(rowsOf(metrics))}`)
+    .join('\n');
+}
+
+function rowsOf(metrics: Readonly<Record<string, Metric>>): string[][] {
+  const rows = Object.entries(metrics).map(([name, { kind, help, labels }]) => [
+    code(name),
+    kind,
+    labels.map(code).join(', '),
+    help,
+  ]);
+  return [['metric', 'type', 'labels', 'meaning'], ...rows];
 }

@@ -145,7 +145,7 @@ test('a model that is called no more keeps what it did', async () => {
   const call = { model, provider: 'local_runtime', result: 'answer', ms: 100 } as const;
   it.counts.modelAnswered(call);
   const used = { input: 5, output: 6, estimated: false };
-  it.counts.modelSpent({ brain: 'main', model, used });
+  it.counts.modelSpent({ brain: 'main', model, used, price: null });
   const plan = { channels: 0, brains: 0, models: [] };
   it.counts.configUsed({ revision: 'without', ...plan });
   await it.pass(-49);

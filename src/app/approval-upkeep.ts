@@ -105,7 +105,8 @@ class ApprovalUpkeep {
       for (const approval of decided) await this.#acceptFollowUp(approval);
     }
     const open = waiting.filter(({ expiresAt }) => expiresAt > now);
-    deps.events.approvalsWait(open.length);
+    const oldestAt = open.length === 0 ? null : Math.min(...open.map(({ askedAt }) => askedAt));
+    deps.events.approvalsWait(open.length, oldestAt);
     this.#ask(open, now);
     const nextAt = Math.min(...open.map(({ expiresAt }) => expiresAt));
     return Math.max(1, Math.min(passMs, nextAt - now));

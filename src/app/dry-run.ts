@@ -188,7 +188,8 @@ export class DryRun {
 
 /** A spend book for trials in this process alone, in memory. */
 export function createOwnSpend(): Omit<BudgetGuardDeps, 'now'> {
-  return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
+  const events = { modelSpent() {}, budgetReached() {}, budgetRefused() {} };
+  return { book: new MemorySpend(), events };
 }
 
 /** The same model; it also stores each of its outcomes in `outcomes`. */

@@ -6,7 +6,7 @@ import type { Failure, FailureKind } from './failure.ts';
 import type { Shortage } from './remedy.ts';
 import type { TurnedAwayReason } from './gate.ts';
 import type { Sender } from './message.ts';
-import type { SpendLimit, Used } from './spend.ts';
+import type { BudgetLimit, Price, SpendLimit, Used } from './spend.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import type { Unread } from './attachment.ts';
 
@@ -85,9 +85,14 @@ export interface Events {
     tool: string;
     verdict: Verdict;
     by: GivenApproval['by'] | null;
+    /** How long the call waited. */
+    waitedMs: number;
   }): void;
-  /** The number of calls that wait for an approval now. */
-  approvalsWait(count: number): void;
+  /**
+   * The number of calls that wait for an approval now. `oldestAt`: when svc asked for the oldest,
+   * milliseconds since 1970; null: none waits.
+   */
+  approvalsWait(count: number, oldestAt: number | null): void;
   /** A call of the model begins. `modelAnswered` reports its end, however it ends. */
   modelAsked(e: { model: ModelName; provider: string }): void;
   /** `brain`: the brain that asked; absent: no brain did. */
@@ -105,9 +110,18 @@ export interface Events {
     isCut?: true;
     /** The share of the last prompt that this prompt begins with, 0 to 1; absent: unknown. */
     reuse?: number;
+    /** From the beginning to the first word that may be shown; absent: nothing was streamed. */
+    firstWordMs?: number;
   }): void;
-  /** The tokens that one call to a provider used, whatever its purpose and however it ended. */
-  modelSpent(e: { brain: string; model: ModelName; used: Used }): void;
+  /** A reply that grows in the chat has its first word. `ms`: since the message was accepted. */
+  firstWord(e: { channel: ChannelKey; ms: number }): void;
+  /**
+   * The tokens that one call to a provider used, whatever its purpose and however it ended.
+   * `price`: at the time of the call; null: the model has none.
+   */
+  modelSpent(e: { brain: string; model: ModelName; used: Used; price: Price | null }): void;
+  /** A call was not made, since it did not fit this limit of the brain's budget. */
+  budgetRefused(e: { brain: string; limit: BudgetLimit }): void;
   /** Called once a day for each brain, limit and state. The event does not name a sender. */
   budgetReached(e: {
     brain: string;

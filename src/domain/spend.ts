@@ -64,6 +64,9 @@ export type SpendLimit =
   | { readonly kind: 'cost_per_day'; readonly most: string }
   | { readonly kind: 'tokens_per_sender_per_day'; readonly most: number };
 
+/** All limits, with their names in the configuration. */
+export type BudgetLimit = SpendLimit['kind'] | 'tokens_per_turn';
+
 /**
  * The sum of the calls of one row of a report. `cost`: a decimal number; null: no model has a
  * price.

@@ -31,6 +31,7 @@ class Bench implements SpendBook {
   readonly reserved: { charged: Charged; most: Tokens; limits: readonly SpendLimit[] }[] = [];
   readonly settled: [Tokens | null, Used | null][] = [];
   readonly told: string[] = [];
+  readonly refused: string[] = [];
   answer: Reserving = { kind: 'reserved', sums: [] };
 
   async reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
@@ -43,8 +44,9 @@ class Bench implements SpendBook {
   }
 
   budgetGuard(budget: Budget | null, whose: typeof sender | null = sender): BudgetGuard {
-    const events: Pick<Events, 'modelSpent' | 'budgetReached'> = {
+    const events: Pick<Events, 'modelSpent' | 'budgetReached' | 'budgetRefused'> = {
       modelSpent: ({ brain, model, used }) => this.told.push(`${brain} ${model} ${used.input}`),
+      budgetRefused: ({ brain, limit }) => this.refused.push(`${brain} ${limit}`),
       budgetReached: ({ limit, state, day }) => this.told.push(`${limit} ${state} ${day}`),
     };
     const brain = { name: 'main', budget };
@@ -98,6 +100,7 @@ test('over a day it opens at the next midnight, and that is told', async () => {
   const answer = await bench.budgetGuard({ ...none, tokensPerDay: 100 }).reserve(paid, most);
   assert.deepEqual(answer, { kind: 'over_budget', opensAt: midnight });
   assert.deepEqual(bench.told, ['tokens_per_day used_up 2026-11-27']);
+  assert.deepEqual(bench.refused, ['main tokens_per_day']);
 });
 
 test('what does not fit in a whole day is not put off to the next one', async () => {
@@ -134,6 +137,7 @@ test('the bound of a turn counts what is reserved and what was used', async () =
   const second = budgetGuard.reserve(paid, most);
   const third = await budgetGuard.reserve(paid, most);
   assert.deepEqual(third, { kind: 'over_budget', opensAt: null });
+  assert.deepEqual(bench.refused, ['main tokens_per_turn']);
   held(await second);
   held(await first).settle(used);
   held(await budgetGuard.reserve(paid, most));

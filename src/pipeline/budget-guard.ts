@@ -21,7 +21,7 @@ import type { LimitSum, SpendBook } from '../ledger/ledger.ts';
 
 export type BudgetGuardDeps = {
   readonly book: SpendBook;
-  readonly events: Pick<Events, 'modelSpent' | 'budgetReached'>;
+  readonly events: Pick<Events, 'modelSpent' | 'budgetReached' | 'budgetRefused'>;
   readonly now: () => number;
 };
 
@@ -60,6 +60,7 @@ class BrainBudgetGuard implements BudgetGuard {
     const { tokensPerTurn = null } = brain.budget ?? {};
     const size = most.input + most.output;
     if (tokensPerTurn !== null && this.#turnTokens + size > tokensPerTurn) {
+      this.#deps.events.budgetRefused({ brain: brain.name, limit: 'tokens_per_turn' });
       return { kind: 'over_budget', opensAt: null };
     }
     // Reserved before the await: simultaneous calls must not each find the same room.
@@ -79,8 +80,8 @@ class BrainBudgetGuard implements BudgetGuard {
       kind: 'reserved',
       settle: (used) => {
         if (reserved !== null) this.#turnTokens += tokensOf(used) - tokensOf(reserved);
-        const { brain, model } = charged;
-        if (used !== null) this.#deps.events.modelSpent({ brain, model, used });
+        const { brain, model, price } = charged;
+        if (used !== null) this.#deps.events.modelSpent({ brain, model, used, price });
         this.#deps.book.settle(charged, reserved, used);
       },
     };
@@ -95,6 +96,7 @@ class BrainBudgetGuard implements BudgetGuard {
   #refuse(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
     const brain = this.#charging.brain.name;
     this.#deps.events.budgetReached({ brain, ...limitFields(limit), state: 'used_up', day });
+    this.#deps.events.budgetRefused({ brain, limit: limit.kind });
     // A call that is larger than a whole day's budget would be refused tomorrow, too.
     const isForGood = isBeyondLimit(limit, most, price);
     return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#deps.now()) };

@@ -26,15 +26,18 @@ function start(preview?: string, attempt = 1) {
     isNext: () => !before.waits,
     keep: async (_: unknown, one: string) => kept.push(one) > 0,
   };
-  const message = { id: 'm1', address: { channel: 'c', target: 't' }, preview };
+  const address = { channel: 'c', target: 't' };
+  const message = { id: 'm1', acceptedAt: 1_000, address, preview };
   const turnContext = { shownAs: preview ?? null };
+  const firstWords: number[] = [];
+  const events = { firstWord: ({ ms }: { ms: number }) => firstWords.push(ms) };
   const turn = new TurnPreview(
-    { ledger: { previews } } as never,
+    { ledger: { previews }, events, now: () => 1_500 } as never,
     { channel } as never,
     { message, attempt } as unknown as InClaim,
     turnContext,
   );
-  return { turn, turnContext, before, shown, kept, begun, ended: () => ended };
+  return { turn, turnContext, before, shown, kept, begun, firstWords, ended: () => ended };
 }
 
 test('nothing is begun before there is something to show', async () => {
@@ -50,6 +53,7 @@ test('one preview shows all texts, and its message is kept at once', async () =>
   it.begun[0]!.made('[7]');
   await it.turn.end();
   assert.deepEqual(it.shown, ['a', 'a b']);
+  assert.deepEqual(it.firstWords, [500]);
   assert.deepEqual([it.begun.length, it.kept, it.turnContext.shownAs], [1, ['[7]'], '[7]']);
 });
 

@@ -6,22 +6,24 @@ import type { Preview } from '../channels/channel.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import type { PipelineTurnContext } from './turn-context.ts';
 import type { ActiveRoute, Deps } from './deps.ts';
+import { msSince } from '../lib/clock.ts';
 
 /**
  * The preview of one turn. It begins only when there is a text to show, and only when all replies
  * to earlier messages of the conversation have arrived.
  */
 export class TurnPreview {
-  readonly #deps: Pick<Deps, 'ledger'>;
+  readonly #deps: Pick<Deps, 'ledger' | 'events' | 'now'>;
   readonly #channel: ActiveRoute['channel'];
   readonly #claim: InClaim;
   /** The context of the turn, from which the reply's effects are made. */
   readonly #turnContext: Pick<PipelineTurnContext, 'shownAs'>;
   #preview: Preview | null = null;
   #isOver = false;
+  #hasFirstWord = false;
 
   constructor(
-    deps: Pick<Deps, 'ledger'>,
+    deps: Pick<Deps, 'ledger' | 'events' | 'now'>,
     { channel }: Pick<ActiveRoute, 'channel'>,
     claim: InClaim,
     turnContext: Pick<PipelineTurnContext, 'shownAs'>,
@@ -41,9 +43,17 @@ export class TurnPreview {
 
   readonly show = (whole: string): void => {
     if (this.#isOver) return;
+    if (!this.#hasFirstWord) this.#firstWord();
     this.#preview ??= this.#begin();
     this.#preview?.show(whole);
   };
+
+  #firstWord(): void {
+    this.#hasFirstWord = true;
+    const { message } = this.#claim;
+    const { channel } = message.address;
+    this.#deps.events.firstWord({ channel, ms: msSince(message.acceptedAt, this.#deps) });
+  }
 
   #begin(): Preview | null {
     const { message } = this.#claim;

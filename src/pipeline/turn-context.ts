@@ -38,7 +38,7 @@ import { createBudgetGuard } from './budget-guard.ts';
 const callsAskedMax = 4;
 
 type TurnContextDeps = Pick<Deps, 'ledger' | 'ids' | 'now'> & {
-  readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached'>;
+  readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached' | 'budgetRefused'>;
 };
 
 /** The call that the turn continues with. `said` takes the place of a person's message. */

@@ -4,7 +4,7 @@
  */
 import { fiveMinutesMs, minuteMs } from '../lib/durations.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
-import type { ModelProbeResult } from '../domain/event.ts';
+import type { Events, ModelProbeResult } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import { healthOfAll, nextHealth, type HealthLevel, type Window } from '../domain/health.ts';
@@ -332,6 +332,7 @@ export class CallTable {
   readonly #providers = new Map<string, ProviderCounts>();
   readonly #models = new Map<ModelName, ModelCounts>();
   readonly brains = new Map<string, BrainCounts>();
+  readonly firstWords = new Map<string, Histogram>();
   readonly #clock: Clock;
   #inConfig: ReadonlySet<ModelName> = new Set();
 
@@ -365,9 +366,12 @@ export class CallTable {
   }
 
   /** @returns the provider's counter for this result */
-  ended(e: { model: ModelName; provider: string; result: CallResult; ms: number }): CallCounts {
-    const { model, provider, result, ms } = e;
+  ended(e: Parameters<Events['modelAnswered']>[0]): CallCounts {
+    const { model, provider, result, ms, firstWordMs } = e;
     const counts = entryOf(this.#providers, provider, newProvider);
+    if (firstWordMs !== undefined) {
+      entryOf(this.firstWords, provider, newHistogram).observe(firstWordMs);
+    }
     const calls = callOf(counts.calls, result);
     calls.took.observe(ms);
     const ofModel = this.#models.get(model) ?? this.#create(model, provider);
@@ -452,4 +456,5 @@ function callOf(calls: Map<CallResult, CallCounts>, result: CallResult): CallCou
 }
 
 const newCalls = (): CallCounts => new CallCounts();
+const newHistogram = (): Histogram => new Histogram();
 const newProvider = (): ProviderCounts => new ProviderCounts();

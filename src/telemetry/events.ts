@@ -90,6 +90,7 @@ class Hub implements EventHub {
         return calls.models;
       },
       brains: calls.brains,
+      firstWords: calls.firstWords,
       deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
       perMinute: () => this.#throughput.perMinute(clock.steady()),
       ways: () => this.#throughput.ways(clock.steady()),
@@ -170,6 +171,10 @@ class Hub implements EventHub {
     this.#log.debug('turn_finished', 'A turn ended.', fields);
   }
 
+  firstWord({ channel, ms }: Parameters<Events['firstWord']>[0]): void {
+    this.#channels.of(channel).firstWords.observe(ms);
+  }
+
   readonly attachmentUnread: Events['attachmentUnread'] = (e) => this.#attachments.wasUnread(e);
 
   commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
@@ -215,6 +220,8 @@ class Hub implements EventHub {
   }
 
   readonly modelSpent: Events['modelSpent'] = (e) => this.#spend.spent(e);
+
+  readonly budgetRefused: Events['budgetRefused'] = (e) => this.#spend.refusals.refused(e);
 
   readonly budgetReached: Events['budgetReached'] = (e) => this.#spend.budgets.reached(e, this);
 
@@ -298,7 +305,7 @@ class Hub implements EventHub {
   readonly bearerRefused: Events['bearerRefused'] = (e) => this.#operator.refused(e);
   readonly approvalAsked: Events['approvalAsked'] = (e) => this.#approvals.asked(e);
   readonly approvalDecided: Events['approvalDecided'] = (e) => this.#approvals.decided(e);
-  readonly approvalsWait: Events['approvalsWait'] = (count) => this.#approvals.wait(count);
+  readonly approvalsWait: Events['approvalsWait'] = (...now) => this.#approvals.wait(...now);
 
   ranShort({ of }: { of: Shortage }): void {
     const pace = this.#shortages[of];
@@ -315,11 +322,10 @@ class Hub implements EventHub {
 
 /** Counts and logs approvals: waiting calls and decisions, without naming a person. */
 class ApprovalCounts {
-  readonly byVerdict = Object.fromEntries(verdicts.map((one) => [one, 0])) as Record<
-    Verdict,
-    number
-  >;
+  readonly byVerdict = perVerdict();
+  readonly waitedMs = perVerdict();
   waiting = 0;
+  oldestAt: number | null = null;
   readonly #log: Log;
 
   constructor(log: Log) {
@@ -332,13 +338,18 @@ class ApprovalCounts {
 
   decided(e: Parameters<Events['approvalDecided']>[0]): void {
     this.byVerdict[e.verdict]++;
+    this.waitedMs[e.verdict] += e.waitedMs;
     this.#log.info('approval_decided', `A call of ${e.tool} that waited was ${e.verdict}.`, e);
   }
 
-  wait(count: number): void {
+  wait(...[count, oldestAt]: Parameters<Events['approvalsWait']>): void {
     this.waiting = count;
+    this.oldestAt = oldestAt;
   }
 }
+
+const perVerdict = () =>
+  Object.fromEntries(verdicts.map((one) => [one, 0])) as Record<Verdict, number>;
 
 /**
  * Counts attachments that could not be read, and paces their log lines. Holds nothing of their

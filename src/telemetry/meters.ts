@@ -10,6 +10,7 @@ import type { TurnedAwayReason } from '../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../domain/ids.ts';
 import type { Shortage } from '../domain/remedy.ts';
 import type { HealthLevel, Window } from '../domain/health.ts';
+import type { BudgetLimit } from '../domain/spend.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
 import { turnOutcomes, type TurnOutcome } from '../domain/trace.ts';
 import type { Unread } from '../domain/attachment.ts';
@@ -62,6 +63,8 @@ export type Meters = {
   readonly channels: ReadonlyMap<string, ChannelMeters>;
   /** Keyed by provider. */
   readonly providers: ReadonlyMap<string, ProviderMeters>;
+  /** Time from the beginning of streamed calls to their first word, keyed by provider. */
+  readonly firstWords: ReadonlyMap<string, Readonly<Histogram>>;
   /** Keyed by the model's name. */
   readonly models: ReadonlyMap<ModelName, ModelMeters>;
   /** Keyed by the brain's name. */
@@ -75,12 +78,14 @@ export type Meters = {
   /** Tool calls, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
   readonly spend: {
-    /** Tokens used by calls to models, in no order. */
+    /** Tokens and cost of calls to models, in no order. */
     readonly tokens: { values(): Iterable<TokenTally> };
     /** The share of prompts that models could take from a cache, in no order. */
     readonly reuse: { values(): Iterable<ReuseTally> };
     /** Warnings for budgets that are used up, or nearly used up, today. */
     readonly budgets: { readonly warnings: readonly BudgetWarning[] };
+    /** Calls that did not fit a budget, in no order. */
+    readonly refusals: { values(): Iterable<RefusalTally> };
   };
   readonly decisions: Readonly<Record<DecisionKind, number>>;
   readonly faults: number;
@@ -103,7 +108,7 @@ export type UnreadTally = Omit<Unread, 'detail'> & {
 
 type Reached = Parameters<Events['budgetReached']>[0];
 
-/** Tokens used by the calls of one brain to one model since the start. */
+/** Tokens and cost of the calls of one brain to one model since the start. */
 export type TokenTally = {
   readonly brain: string;
   readonly provider: string;
@@ -112,6 +117,14 @@ export type TokenTally = {
   readonly output: number;
   /** The part of `input` that came from providers' caches, as far as the providers report it. */
   readonly cached: number;
+  /** In the currency of the prices; null: the model has no price. */
+  readonly cost: number | null;
+};
+
+export type RefusalTally = {
+  readonly brain: string;
+  readonly limit: BudgetLimit;
+  readonly count: number;
 };
 
 /**
@@ -139,12 +152,15 @@ export type BudgetWarning = {
 };
 
 /**
- * `byVerdict`: decisions by this process since its start. `waiting`: all waiting approvals at the
- * last count.
+ * `byVerdict` and `waitedMs`: the decisions by this process since its start, and how long their
+ * calls waited in all. `waiting` and `oldestAt`: the waiting calls at the last count.
  */
 export type ApprovalMeters = {
   readonly byVerdict: Readonly<Record<Verdict, number>>;
+  readonly waitedMs: Readonly<Record<Verdict, number>>;
   readonly waiting: number;
+  /** When svc asked for the oldest, milliseconds since 1970; null: none waits. */
+  readonly oldestAt: number | null;
 };
 
 const decisionKinds = turnOutcomes.filter((outcome) => outcome !== 'command');
@@ -162,6 +178,8 @@ export type ChannelMeters = {
   readonly waited: Readonly<Histogram>;
   /** Time from claim to decision. */
   readonly turns: Readonly<Histogram>;
+  /** Time from acceptance to the first word of a growing reply. */
+  readonly firstWords: Readonly<Histogram>;
   /** Keyed by the command's name. */
   readonly commands: ReadonlyMap<string, number>;
   readonly delivered: number;
@@ -248,6 +266,7 @@ export class ChannelCounts implements ChannelMeters {
   confirmedEarly = 0;
   readonly waited = new Histogram();
   readonly turns = new Histogram();
+  readonly firstWords = new Histogram();
   readonly commands = new Map<string, number>();
   delivered = 0;
   readonly failedTries = new Map<FailureKind, Pace>();

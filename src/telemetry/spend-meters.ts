@@ -1,8 +1,15 @@
-/** Counters of token use and prompt reuse, and the warnings when budgets are reached. */
+/** Counters of tokens, cost, prompt reuse and refusals, and the warnings of reached budgets. */
 import type { Events } from '../domain/event.ts';
 import type { ModelName } from '../domain/ids.ts';
 import { localDay } from '../lib/local-day.ts';
-import { entryOf, type BudgetWarning, type ReuseTally, type TokenTally } from './meters.ts';
+import {
+  entryOf,
+  type BudgetWarning,
+  type RefusalTally,
+  type ReuseTally,
+  type TokenTally,
+} from './meters.ts';
+import type { Price, Used } from '../domain/spend.ts';
 
 type Reached = Parameters<Events['budgetReached']>[0];
 
@@ -15,11 +22,12 @@ type CountedTokens = { -readonly [Field in keyof TokenTally]: TokenTally[Field] 
 export class TokenCounts {
   readonly #pairs = new Map<string, CountedTokens>();
 
-  spent({ brain, model, used }: Parameters<Events['modelSpent']>[0]): void {
+  spent({ brain, model, used, price }: Parameters<Events['modelSpent']>[0]): void {
     const tally = this.#of(brain, model);
     tally.input += used.input;
     tally.output += used.output;
     tally.cached += used.cached ?? 0;
+    if (price !== null) tally.cost = (tally.cost ?? 0) + approximateCost(used, price);
   }
 
   values(): Iterable<TokenTally> {
@@ -37,7 +45,31 @@ export class TokenCounts {
 
 function newTally(brain: string, model: string) {
   const provider = model.split('/', 1)[0]!;
-  return { brain, provider, model, input: 0, output: 0, cached: 0 };
+  return { brain, provider, model, input: 0, output: 0, cached: 0, cost: null };
+}
+
+/** The cost in floating point, which a metric has anyway. The ledger has exact amounts. */
+function approximateCost({ input, output, cached }: Used, price: Price): number {
+  const fromCache = Math.min(cached ?? 0, input);
+  const inputCost = (input - fromCache) * Number(price.input);
+  const cachedCost = fromCache * Number(price.cachedInput ?? price.input);
+  return (inputCost + cachedCost + output * Number(price.output)) / 1e6;
+}
+
+/** Counts calls that did not fit a budget, by brain and limit. */
+export class RefusalCounts {
+  readonly #tallies = new Map<string, RefusalTally & { count: number }>();
+
+  refused({ brain, limit }: Parameters<Events['budgetRefused']>[0]): void {
+    const isKept = this.#tallies.size < pairsMax || this.#tallies.has(`${brain}\n${limit}`);
+    const name = isKept ? brain : others;
+    const make = () => ({ brain: name, limit, count: 0 });
+    entryOf(this.#tallies, `${name}\n${limit}`, make).count++;
+  }
+
+  values(): Iterable<RefusalTally> {
+    return this.#tallies.values();
+  }
 }
 
 /** Counts the share of prompts that models could take from a cache. */
@@ -136,6 +168,7 @@ function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
 export class SpendMeters {
   readonly tokens = new TokenCounts();
   readonly reuse = new ReuseCounts();
+  readonly refusals = new RefusalCounts();
   readonly budgets: BudgetNotices;
 
   constructor(now: () => number) {

@@ -46,7 +46,7 @@ async function begin(url: string) {
       const e = { channel: 'a' as ChannelKey, id: 'm' as MessageId, duplicate: false };
       for (let n = 0; n < many; n++) counts.messageAccepted(e);
       for (let n = 0; n < many; n++) counts.modelAnswered({ ...call, ms: 100 });
-      for (let n = 0; n < many; n++) counts.modelSpent({ ...call, brain: 'b', used });
+      for (let n = 0; n < many; n++) counts.modelSpent({ ...call, brain: 'b', used, price: null });
     },
     pass: (minute: number): void => void (at = noon + (minute + 1) * minuteMs - 1),
     over,

@@ -127,13 +127,17 @@ onEachBackend('after its time it is not run, and a yes is too late', async ({ ho
 
 onEachBackend('the keeper ends what nobody decides', async ({ house, clock }) => {
   await house.say('ada', 'pay');
-  const { id } = await house.waiting();
+  const { id, askedAt } = await house.waiting();
+  house.look();
+  await until(() => house.meters.approvals.oldestAt === askedAt);
   clock.now += 24 * hourMs;
   house.look();
   assert.match((await house.reply('ada', 2)).text, /^told: .* nobody decided in time\./);
   const settled = await house.ledger.approvals.find(id);
   assert.deepEqual([settled?.state, settled?.decidedBy], ['expired', null]);
   assert.equal(house.meters.approvals.byVerdict.expired, 1);
+  assert.equal(house.meters.approvals.waitedMs.expired, 24 * hourMs);
+  await until(() => house.meters.approvals.oldestAt === null);
 });
 
 onEachBackend(

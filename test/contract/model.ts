@@ -55,6 +55,7 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
  */
 export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
+  readonly firstWords: (number | undefined)[] = [];
   readonly faults: unknown[] = [];
   readonly clock = handClock();
   readonly bounds = new CallBounds();
@@ -101,7 +102,10 @@ export class Bench implements AsyncDisposable {
       ...this.#brain,
       events: {
         modelAsked() {},
-        modelAnswered: (e) => this.answered.push(e.result),
+        modelAnswered: ({ result, firstWordMs }) => {
+          this.answered.push(result);
+          this.firstWords.push(firstWordMs);
+        },
         faulted: (e) => this.faults.push(e.error),
       },
     });

@@ -32,6 +32,8 @@ export type Panel = {
   readonly type: string;
   readonly title: string;
   readonly gridPos: Place;
+  readonly description?: string;
+  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
   readonly datasource?: unknown;
   readonly targets?: readonly {
     readonly refId: string;

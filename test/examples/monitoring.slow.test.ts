@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { unavailable } from '../../src/channels/webhook/refusals.ts';
-import { startFakeOllama } from '../fake/ollama.ts';
 import { noPrometheus, promtool, startPrometheus } from '../fake/prometheus.ts';
-import { startReceiver } from '../fake/receiver.ts';
-import { startFakeTelegram } from '../fake/telegram.ts';
 import {
   dashboard,
   expressions,
@@ -19,70 +16,11 @@ import {
   prometheusConfig,
   rules,
 } from './monitoring-kit.ts';
-import { states } from './monitoring-states.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { catalog } from '../../src/telemetry/prometheus/catalog.ts';
+import { atHour27, states } from './monitoring-states.ts';
+import { startMonitored } from './monitoring-stage.ts';
+import { freePort, scratch } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
-
-/** A running svc with a webhook and a messenger. */
-async function stage() {
-  const own = new AsyncDisposableStack();
-  const { path } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const model = own.use(
-    await startFakeOllama((call) =>
-      JSON.stringify(call.body).includes('fail') ? { fail: '404' } : { answer: 'hello' },
-    ),
-  );
-  const receiver = own.use(await startReceiver());
-  const [port, adminPort] = [await freePort(), await freePort()];
-  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  const document = webhookConfig(where);
-  document.channels.push({
-    type: 'telegram',
-    mode: 'polling',
-    token_env: 'TELEGRAM_TOKEN',
-    base_url: telegram.url,
-    access: { allow: ['1'] },
-  });
-  document.routes.push({ channel: 'telegram', brain: 'echo' });
-  const file = await writeConfig(path, document);
-  const svc = own.use(await serve(file, port, { TELEGRAM_TOKEN: telegram.token }));
-  const page = async (): Promise<string> =>
-    (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-  const shows = (series: string): Promise<void> =>
-    until(series, async () => (await page()).includes(`\n${series}`));
-  return {
-    path,
-    adminPort,
-    page,
-    /** One of each: answered, duplicate, refused, unanswered, dead, turned away, waiting. */
-    async happens() {
-      const say = (text: string, id: string, headers = {}) =>
-        post(svc.url, { sender_id: 'ada', text }, { 'webhook-id': id, ...headers });
-      await say('hello', 'a');
-      await say('hello', 'a');
-      await say('hello', 'b', { authorization: 'Bearer wrong' });
-      await receiver.waitFor(1);
-      await say('fail', 'c');
-      await receiver.waitFor(2);
-      receiver.script.push(500, 410);
-      await say('gone', 'd');
-      telegram.say(telegram.privateChat(telegram.person('Ann')), 'let me in');
-      await shows('svc_messages_turned_away_total{channel="messenger_a"');
-      await shows('svc_dead_letters_total{channel="webhook",box="out"} 1');
-      receiver.script.push('hang');
-      await say('waits', 'e');
-      await shows('svc_backlog_oldest_seconds{channel="webhook"}');
-      await writeFile(file, JSON.stringify(document).replace('llama3.2', 'qwen3'));
-      svc.child.kill('SIGHUP');
-      await shows('svc_config_reloads_total{result="applied"} 1');
-      await writeFile(file, '{');
-      svc.child.kill('SIGHUP');
-      await shows('svc_config_reloads_total{result="config_invalid"} 1');
-    },
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
-  };
-}
 
 /** Labels that Prometheus itself adds to each series. */
 const ofPrometheus = new Map([
@@ -131,7 +69,7 @@ function missingOf(
 }
 
 test('a running svc exposes each metric, label and value that rules and panels name', async () => {
-  await using it = await stage();
+  await using it = await startMonitored();
   await it.happens();
   const exposed = exposedOn(await it.page());
   for (const one of expressions) assert.deepEqual(missingOf(one, exposed), [], one.where);
@@ -170,11 +108,50 @@ test('the dashboard asks the data source that is picked, and no panel lies on an
   for (const { expr, where } of panelTargets) assert.ok(!expr.includes('$'), `${where}: ${expr}`);
 });
 
+test('each panel says what it shows, has a unit, and shows how fast a counter grows', () => {
+  const kinds: Readonly<Record<string, { readonly kind: string }>> = catalog;
+  for (const { title, type, description = '', fieldConfig, targets = [] } of dashboard.panels) {
+    if (type === 'row') continue;
+    assert.match(description, /^[A-Z0-9][^]*[.]$/, title);
+    if (title !== 'Health') assert.ok(fieldConfig?.defaults.unit !== undefined, title);
+    for (const { expr } of targets) {
+      for (const [whole, name] of expr.matchAll(/(?:rate|increase)\((\w+)|\bsvc_\w+/g)) {
+        const metric = name ?? whole;
+        const kind =
+          kinds[metric.replace(/_(?:bucket|sum|count)$/, '')]?.kind ?? kinds[metric]?.kind;
+        assert.ok(kind !== undefined, `${title}: ${metric}`);
+        assert.equal(name === undefined, kind === 'gauge', `${title}: ${metric} is a ${kind}`);
+      }
+    }
+  }
+});
+
 test('promtool finds no fault in the configuration and the rules', { skip: noPrometheus }, () => {
   const { ok, said } = promtool(['check', 'config', join(folder, 'prometheus.yml')]);
   assert.ok(ok, said);
   assert.match(said, new RegExp(`${rules.length} rules found`));
+  const file = join(folder, 'svc-alerts.yml');
+  const linted = promtool(['check', 'rules', '--lint=all', '--lint-fatal', file]);
+  assert.ok(linted.ok, linted.said);
 });
+
+test(
+  'promtool finds no fault in the metrics of a running svc',
+  { skip: noPrometheus },
+  async () => {
+    await using it = await startMonitored();
+    await it.happens();
+    const page = await it.page();
+    assert.deepEqual(promtool(['check', 'metrics'], page), { ok: true, said: '' });
+    const families = Array.from(page.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name);
+    const silent = families.filter(
+      (name) => !new RegExp(`^${name}(?:_count)?[ {]`, 'm').test(page),
+    );
+    assert.deepEqual(silent, [], 'each metric has something to show');
+    const wrong = promtool(['check', 'metrics'], '# TYPE svc_x_total gauge\nsvc_x_total 1\n');
+    assert.ok(!wrong.ok && wrong.said.includes('svc_x_total'), wrong.said);
+  },
+);
 
 test(
   'each alert fires in the state that it is for, and in no other',
@@ -187,25 +164,33 @@ test(
     );
     const firing = (alert: string): string =>
       `count(ALERTS{alertname="${alert}", alertstate="firing"})`;
-    const tests = Object.entries(states).flatMap(([alert, { bad, good }]) =>
-      [bad, good].map((series) => ({
-        interval: '1m',
-        name: `${alert} ${series === bad ? 'fires' : 'rests'}`,
-        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-        promql_expr_test: [
-          {
-            expr: firing(alert),
-            eval_time: '60m',
-            exp_samples: series === bad ? [{ labels: '{}', value: 1 }] : [],
-          },
-        ],
-      })),
-    );
-    const file = join(place.path, 'alerts.test.yml');
-    const all = { rule_files: [join(folder, 'svc-alerts.yml')], evaluation_interval: '1m', tests };
-    await writeFile(file, stringify(all));
-    const { ok, said } = promtool(['test', 'rules', file]);
-    assert.ok(ok, said);
+    // Prometheus evaluates each rule at each step: over a day that takes larger steps.
+    for (const [at, step] of [
+      ['60m', '1m'],
+      [atHour27, '30m'],
+    ] as const) {
+      const those = Object.entries(states).filter(([, { at: when = '60m' }]) => when === at);
+      const tests = those.flatMap(([alert, { bad, good }]) =>
+        [bad, good].map((series) => ({
+          interval: '1m',
+          name: `${alert} ${series === bad ? 'fires' : 'rests'}`,
+          input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+          promql_expr_test: [
+            {
+              expr: firing(alert),
+              eval_time: at,
+              exp_samples: series === bad ? [{ labels: '{}', value: 1 }] : [],
+            },
+          ],
+        })),
+      );
+      assert.ok(tests.length > 0, at);
+      const file = join(place.path, `alerts-${at}.test.yml`);
+      const rule_files = [join(folder, 'svc-alerts.yml')];
+      await writeFile(file, stringify({ rule_files, evaluation_interval: step, tests }));
+      const { ok, said } = promtool(['test', 'rules', file]);
+      assert.ok(ok, said);
+    }
   },
 );
 
@@ -216,7 +201,7 @@ test(
   'Prometheus scrapes a running svc: alerts fire, and each panel has something to show',
   { skip: noPrometheus },
   async () => {
-    await using it = await stage();
+    await using it = await startMonitored();
     const config = prometheusConfig();
     config.global = { scrape_interval: '200ms', evaluation_interval: '200ms' };
     config.scrape_configs[0]!.static_configs[0]!.targets = [`127.0.0.1:${it.adminPort}`];
@@ -231,14 +216,20 @@ test(
       return (await prometheus.query('svc_dead_letters_total')).length > 0;
     });
     await it.happens();
-    for (const alert of ['SvcDeadLetters', 'SvcConfigurationRefused', 'SvcNoAnswers']) {
+    for (const alert of [
+      'SvcDeadLetters',
+      'SvcConfigurationRefused',
+      'SvcNoAnswers',
+      'SvcBudgetUsedUp',
+    ]) {
       await until(alert, async () => {
         const { alerts } = await prometheus.ask<Alerts>('alerts');
         return alerts.some(({ labels }) => labels['alertname'] === alert);
       });
     }
     for (const { where, expr } of panelTargets) {
-      const isShown = async (): Promise<boolean> => (await prometheus.query(expr)).length > 0;
+      const isShown = async (): Promise<boolean> =>
+        (await prometheus.query(expr)).some(({ value: [, value] }) => value !== 'NaN');
       await until(`${where} shows ${expr}`, isShown);
     }
     const { groups } = await prometheus.ask<Told>('rules');

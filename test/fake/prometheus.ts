@@ -19,9 +19,12 @@ function whyNone(): string | false {
   return missing !== undefined && `there is no ${missing}: apt install prometheus`;
 }
 
-/** Runs `promtool <args>` to its end. */
-export function promtool(args: readonly string[]): { readonly ok: boolean; readonly said: string } {
-  const { status, stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8' });
+/** Runs `promtool <args>` to its end, with that input. */
+export function promtool(
+  args: readonly string[],
+  input = '',
+): { readonly ok: boolean; readonly said: string } {
+  const { status, stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8', input });
   return { ok: status === 0, said: stdout + stderr };
 }
 

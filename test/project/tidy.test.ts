@@ -394,7 +394,8 @@ function cyclesIn(imports: ReadonlyMap<string, readonly Import[]>): string[] {
 const linesMost: Record<string, number> = {
   'apps/desktop': 7_000,
   'apps/setup': 3_300,
-  'src/admin': 8_600,
+  // The metrics page reads the use of budgets, and shows cost, approvals and first words.
+  'src/admin': 8_650,
   'src/app': 7_200,
   'src/brains': 12_700,
   'src/channels': 8_700,
@@ -407,7 +408,8 @@ const linesMost: Record<string, number> = {
   'src/main.ts': 150,
   'src/pipeline': 5_600,
   'src/secrets': 1_600,
-  'src/telemetry': 2_800,
+  // The catalog has kind, labels and meaning of each metric, for the page and the reference.
+  'src/telemetry': 2_950,
 };
 /** The limits of the program, and its goals. */
 const whole = { lines: { most: 113_500, goal: 85_000 }, files: { most: 640, goal: 500 } };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import parseByOthers from 'parse-prometheus-text-format';
 import { live, makeWorld, messageId, senderId } from '../../../test/fake/admin-world.ts';
-import type { ChannelKey, ModelName } from '../../domain/ids.ts';
+import type { ApprovalId, ChannelKey, ModelName } from '../../domain/ids.ts';
+import { catalog, type Metric } from '../../telemetry/prometheus/catalog.ts';
 import { expose } from '../../telemetry/prometheus/exposition.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import { LagWatch } from '../../telemetry/prometheus/process-metrics.ts';
@@ -22,7 +23,7 @@ function parse(text: string): Map<string, number> {
   const types = new Map<string, string>();
   const samples = new Map<string, number>();
   for (const line of text.trimEnd().split('\n')) {
-    const type = /^# TYPE (\S+) (counter|gauge|histogram|summary)$/.exec(line);
+    const type = /^# TYPE (\S+) (counter|gauge|histogram|summary|untyped)$/.exec(line);
     if (type !== null) {
       assert.ok(!types.has(type[1]!), `${type[1]} is told twice`);
       types.set(type[1]!, type[2]!);
@@ -56,8 +57,8 @@ test('a parser of others reads the page as it is meant', () => {
     Array.from(text.matchAll(/^# TYPE (.*)$/gm), ([, family]) => family),
   );
   assert.ok(families.every(({ help }) => help.endsWith('.')));
-  // The parser takes the series of a histogram for one metric.
-  const plain = families.filter(({ type }) => type !== 'HISTOGRAM');
+  // The parser takes the series of a histogram or a summary for one metric.
+  const plain = families.filter(({ type }) => !/HISTOGRAM|SUMMARY/.test(type));
   const samples = plain.flatMap(({ name, metrics }) =>
     metrics.map(({ labels, value }) => [keyOf(name, labels), Number(value)] as const),
   );
@@ -241,7 +242,8 @@ test('tokens are counted by brain and model', () => {
   const world = makeWorld();
   const model = 'hosted_runtime/big' as ModelName;
   for (const estimated of [true, false]) {
-    world.events.modelSpent({ brain: 'main', model, used: { input: 900, output: 80, estimated } });
+    const used = { input: 900, output: 80, estimated };
+    world.events.modelSpent({ brain: 'main', model, used, price: null });
   }
   using metrics = new MetricsPage(world.ports);
   const told = [...parse(metrics.text())].filter(([key]) => key.startsWith('svc_tokens_total'));
@@ -251,4 +253,109 @@ test('tokens are counted by brain and model', () => {
     [of('input'), 1_800],
     [of('output'), 160],
   ]);
+});
+
+const budgetOf = (metric: string, limit: string): string =>
+  `svc_budget_${metric}{brain="main",limit="${limit}"}`;
+
+test('the page tells how much of the budget of a day is used, and what calls cost', async () => {
+  const world = makeWorld();
+  using metrics = new MetricsPage(world.ports);
+  const samples = parse(await metrics.whole());
+  assert.equal(samples.get(budgetOf('limit', 'tokens_per_day')), 1_000);
+  assert.equal(samples.get(budgetOf('used', 'tokens_per_day')), 400, 'used and reserved');
+  assert.equal(samples.get(budgetOf('limit', 'cost_per_day')), 0.5);
+  assert.equal(samples.get(budgetOf('used', 'cost_per_day')), 0.0016);
+  assert.equal(samples.get(budgetOf('refusals_total', 'tokens_per_turn')), 0);
+  assert.ok(!samples.has(budgetOf('used', 'tokens_per_sender_per_day')), 'it is of one person');
+  world.events.budgetRefused({ brain: 'main', limit: 'tokens_per_turn' });
+  const model = 'hosted_runtime/big' as ModelName;
+  const used = { input: 3_000_000, output: 0, estimated: false };
+  world.events.modelSpent({ brain: 'main', model, used, price: { input: '0.5', output: '1' } });
+  const after = parse(await metrics.whole());
+  assert.equal(after.get(budgetOf('refusals_total', 'tokens_per_turn')), 1);
+  const cost = `svc_cost_total{brain="main",provider="hosted_runtime",model="${model}"}`;
+  assert.equal(after.get(cost), 1.5);
+});
+
+test('the page comes without the use of budgets where the ledger does not answer', async () => {
+  const world = makeWorld();
+  const reader = { ...world.ports.reader, spent: () => Promise.reject(new Error('away')) };
+  world.ports = { ...world.ports, reader };
+  using metrics = new MetricsPage(world.ports);
+  const samples = parse(await metrics.whole());
+  assert.ok(!samples.has(budgetOf('used', 'tokens_per_day')));
+  assert.equal(samples.get('svc_healthy'), 1);
+});
+
+test('a model with a price costs zero before its first call', () => {
+  const world = makeWorld();
+  const plan = world.ports.runningConfig();
+  const brains = plan.config.brains.map((brain) => {
+    const price = { input: '1', output: '2' };
+    return { ...brain, models: brain.models.map((one) => ({ ...one, price })) };
+  });
+  const config = { ...plan.config, brains };
+  world.ports = { ...world.ports, runningConfig: () => ({ ...plan, config }) };
+  using metrics = new MetricsPage(world.ports);
+  const costs = [...parse(metrics.text())].filter(([key]) => key.startsWith('svc_cost_total{'));
+  const models = brains.flatMap((brain) => brain.models);
+  assert.deepEqual(
+    costs.map(([, value]) => value),
+    models.map(() => 0),
+  );
+});
+
+test('how long calls wait for an approval, and first words, are on the page', () => {
+  const world = makeWorld();
+  const channel = 'webhook' as ChannelKey;
+  const call = { channel, id: 'a1' as ApprovalId, brain: 'main', tool: 'calc' };
+  for (const waitedMs of [4_000, 6_000]) {
+    world.events.approvalDecided({ ...call, verdict: 'approved', by: 'operator', waitedMs });
+  }
+  world.events.approvalsWait(2, world.clockMs - 90_000);
+  world.events.firstWord({ channel, ms: 1_500 });
+  const model = 'local_runtime/small' as ModelName;
+  const answered = { model, provider: 'local_runtime', result: 'answer', ms: 900 } as const;
+  world.events.modelAnswered(answered);
+  world.events.modelAnswered({ ...answered, firstWordMs: 250 });
+  using metrics = new MetricsPage(world.ports);
+  const samples = parse(metrics.text());
+  const expected = {
+    'svc_approval_wait_seconds_sum{verdict="approved"}': 10,
+    'svc_approval_wait_seconds_count{verdict="approved"}': 2,
+    'svc_approval_wait_seconds_count{verdict="expired"}': 0,
+    svc_approvals_waiting: 2,
+    svc_approvals_oldest_seconds: 90,
+    'svc_first_word_seconds_sum{channel="webhook"}': 1.5,
+    'svc_first_word_seconds_count{channel="messenger_a"}': 0,
+    'svc_model_first_word_seconds_sum{provider="local_runtime"}': 0.25,
+    'svc_model_first_word_seconds_count{provider="local_runtime"}': 1,
+  };
+  for (const [key, value] of Object.entries(expected)) assert.equal(samples.get(key), value, key);
+  world.events.approvalsWait(0, null);
+  assert.equal(parse(metrics.text()).get('svc_approvals_oldest_seconds'), 0);
+});
+
+test('the page has each metric of the catalog, with the labels that stand there', async () => {
+  const world = makeWorld();
+  live(world.events);
+  using metrics = new MetricsPage(world.ports);
+  const page = await metrics.whole();
+  const heads = Array.from(page.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, ...head]) => head);
+  const onLinux = /^svc_process_(?:virtual|heap|open_fds|max_fds)/;
+  assert.deepEqual(
+    heads.map(([name, kind]) => `${name} ${kind}`).toSorted(),
+    Object.entries(catalog)
+      .filter(([name]) => process.platform === 'linux' || !onLinux.test(name))
+      .map(([name, { kind }]) => `${name} ${kind}`)
+      .toSorted(),
+  );
+  const known: Readonly<Record<string, Metric>> = catalog;
+  for (const [, name = '', pairs = ''] of page.matchAll(/^(svc_\w+)\{(.*)\} \S+$/gm)) {
+    const metric = known[name] ?? known[name.replace(/_(?:bucket|sum|count)$/, '')];
+    const names = Array.from(pairs.matchAll(/(\w+)="/g), ([, one]) => one);
+    const own = names.filter((one) => one !== 'le');
+    assert.deepEqual(own, metric?.labels, name);
+  }
 });

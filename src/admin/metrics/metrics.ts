@@ -5,19 +5,29 @@
  * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of
  * outcomes. Never an id.
  */
-import type { ChannelMeters, ReuseTally, TokenTally } from '../../telemetry/meters.ts';
+import type { ChannelMeters, TokenTally } from '../../telemetry/meters.ts';
+import type { BrainConfig } from '../../config/config.ts';
+import { verdicts } from '../../domain/approval.ts';
+import { sumOf } from '../../domain/money.ts';
+import type { Budget, BudgetLimit } from '../../domain/spend.ts';
 import { standings } from '../../domain/health.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { AdminPorts } from '../admin.ts';
 import { providersOf } from '../call-status.ts';
+import type { NameOf } from '../../telemetry/prometheus/catalog.ts';
 import {
-  counter,
   expose,
-  gauge,
+  histogram,
+  metric,
   one,
+  plain,
+  summary,
   type Family,
+  type Labels,
   type Sample,
 } from '../../telemetry/prometheus/exposition.ts';
+import { Fresh } from '../figures.ts';
+import { budgetsSummary, type BudgetsSummary } from '../spend.ts';
 import {
   LagWatch,
   GarbageWatch,
@@ -25,10 +35,16 @@ import {
 } from '../../telemetry/prometheus/process-metrics.ts';
 import { ownChannelsOf, storageOf, ownBacklogOf } from '../status.ts';
 
+/** How long a page waits for the ledger. Prometheus gives up a scrape after 10 s. */
+const readMs = 2_000;
+/** How long the ledger's answer is used again. */
+const freshMs = 5_000;
+
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
 export class MetricsPage implements Disposable {
   readonly #ports: AdminPorts;
+  readonly #budgets = new Fresh<'budgets', BudgetsSummary>();
   #lag: LagWatch | null = null;
   #garbage: GarbageWatch | null = null;
 
@@ -36,26 +52,45 @@ export class MetricsPage implements Disposable {
     this.#ports = ports;
   }
 
-  text(): string {
+  /** The page with the use of budgets, which the ledger knows. Never rejects. */
+  async whole(): Promise<string> {
+    return this.text(await this.#readBudgets());
+  }
+
+  text(budgets: Pick<BudgetsSummary, 'rows'> = { rows: [] }): string {
     this.#lag ??= new LagWatch();
     this.#garbage ??= new GarbageWatch();
     return expose([
       ...familiesOf(this.#ports),
-      lagFamily(this.#lag),
+      ...budgetFamilies(budgets),
+      histogram('svc_event_loop_lag_seconds', [{ labels: {}, histogram: this.#lag.histogram }]),
       ...processFamilies(this.#garbage),
     ]);
+  }
+
+  /** No rows, if the ledger does not answer in time: everything else is worth a scrape. */
+  async #readBudgets(): Promise<Pick<BudgetsSummary, 'rows'>> {
+    const ports = this.#ports;
+    const none = { rows: [] };
+    const { brains } = ports.runningConfig().config;
+    if (brains.every(({ budget }) => budget === null)) return none;
+    const late = Promise.withResolvers<typeof none>();
+    const timer = setTimeout(() => late.resolve(none), readMs);
+    const read = (): Promise<BudgetsSummary> => budgetsSummary(ports.reader, brains, ports.now());
+    const reading = this.#budgets.summary('budgets', freshMs, ports.now(), read);
+    try {
+      return await Promise.race([reading, late.promise]);
+    } catch {
+      return none;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   [Symbol.dispose](): void {
     this.#lag?.[Symbol.dispose]();
     this.#garbage?.[Symbol.dispose]();
   }
-}
-
-function lagFamily({ histogram }: LagWatch): Family {
-  const name = 'svc_event_loop_lag_seconds';
-  const help = 'How late the event loop was, sampled since the first scrape.';
-  return { kind: 'histogram', name, help, series: [{ labels: {}, histogram }] };
 }
 
 function familiesOf(ports: AdminPorts): Family[] {
@@ -66,10 +101,10 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
-    ...tokenFamilies(ports),
+    ...spendFamilies(ports),
     shortageFamily(ports),
     standingFamily(ports),
-    ...toolFamilies(ports),
+    ...agentFamilies(ports),
     attachmentFamily(ports),
     ...operatorFamilies(ports),
   ];
@@ -79,34 +114,28 @@ function serviceFamilies(ports: AdminPorts): Family[] {
   const runningConfig = ports.runningConfig();
   const channels = ownChannelsOf(runningConfig);
   return [
-    gauge('svc_build_info', 'The running version.', [
+    metric('svc_build_info', [
       one(1, { version: ports.version, storage: storageOf(runningConfig.config) }),
     ]),
-    gauge('svc_healthy', '1 while it can accept and keep messages.', [
-      one(ports.health().status === 'ok' ? 1 : 0),
-    ]),
-    gauge(
+    metric('svc_healthy', [one(ports.health().status === 'ok' ? 1 : 0)]),
+    metric(
       'svc_channel_state',
-      '1 for the state that the channel is in.',
       channels.flatMap((channel) =>
         states.map((state) =>
           one(channel.state === state ? 1 : 0, { channel: channel.type, state }),
         ),
       ),
     ),
-    gauge(
+    metric(
       'svc_channel_last_seen_seconds',
-      'How long ago the platform of a messenger was last heard of.',
       channels.flatMap(({ type, lastSeenAt }) =>
         lastSeenAt === null
           ? []
           : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: type })],
       ),
     ),
-    gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
-      one(runningConfig.warnings.length),
-    ]),
-    counter('svc_faults_total', 'Bugs of svc that were contained.', [one(ports.meters.faults)]),
+    metric('svc_config_warnings', [one(runningConfig.warnings.length)]),
+    metric('svc_faults_total', [one(ports.meters.faults)]),
   ];
 }
 
@@ -127,6 +156,7 @@ const unmet: ChannelMeters = {
   confirmedEarly: 0,
   waited: new Histogram(),
   turns: new Histogram(),
+  firstWords: new Histogram(),
   commands: new Map(),
   delivered: 0,
   failedTries: new Map(),
@@ -140,38 +170,32 @@ function messageFamilies(ports: AdminPorts): Family[] {
   const each = (read: (meters: ChannelMeters) => number): Sample[] =>
     channels.map(([channel, counts]) => one(read(counts), { channel }));
   return [
-    counter(
+    metric(
       'svc_messages_accepted_total',
-      'Messages accepted from a channel.',
       each((counts) => counts.accepted),
     ),
-    counter(
+    metric(
       'svc_messages_duplicate_total',
-      'Messages that had been accepted before.',
       each((counts) => counts.duplicates),
     ),
-    counter(
+    metric(
       'svc_messages_refused_total',
-      'Messages refused at the door, by why.',
       channels.flatMap(([channel, { refused }]) =>
         [...refused].map(([code, { count }]) => one(count, { channel, code })),
       ),
     ),
-    counter(
+    metric(
       'svc_messages_turned_away_total',
-      'Messages that the gate of a messenger let not in, by why.',
       channels.flatMap(([channel, { turnedAway }]) =>
         [...turnedAway].map(([reason, { count }]) => one(count, { channel, reason })),
       ),
     ),
-    counter(
+    metric(
       'svc_messages_confirmed_early_total',
-      'Messages that a platform was told to forget before they were safe.',
       each((counts) => counts.confirmedEarly),
     ),
-    counter(
+    metric(
       'svc_decisions_total',
-      'How turns were decided.',
       Object.entries(meters.decisions).map(([decision, count]) => one(count, { decision })),
     ),
   ];
@@ -180,25 +204,22 @@ function messageFamilies(ports: AdminPorts): Family[] {
 function deliveryFamilies(ports: AdminPorts): Family[] {
   const channels = channelsOf(ports);
   return [
-    counter(
+    metric(
       'svc_replies_settled_total',
-      'Replies that reached their end.',
       channels.flatMap(([channel, { delivered, deadLetters }]) => [
         one(delivered, { channel, result: 'delivered' }),
         one(deadLetters.out, { channel, result: 'dead' }),
       ]),
     ),
-    counter(
+    metric(
       'svc_dead_letters_total',
-      'Messages (in) and replies (out) that were given up.',
       channels.flatMap(([channel, { deadLetters }]) => [
         one(deadLetters.in, { channel, box: 'in' }),
         one(deadLetters.out, { channel, box: 'out' }),
       ]),
     ),
-    counter(
+    metric(
       'svc_delivery_attempts_total',
-      'Tries to deliver a reply, by how they ended.',
       channels.flatMap(([channel, { delivered, failedTries }]) => [
         one(delivered, { channel, outcome: 'delivered' }),
         ...[...failedTries].map(([outcome, { count }]) => one(count, { channel, outcome })),
@@ -209,72 +230,135 @@ function deliveryFamilies(ports: AdminPorts): Family[] {
 
 function durationFamilies(ports: AdminPorts): Family[] {
   const channels = channelsOf(ports);
-  const byChannel = (name: string, help: string, key: 'waited' | 'turns' | 'endToEnd'): Family => ({
-    kind: 'histogram',
-    name,
-    help,
-    series: channels.map(([channel, counts]) => ({
-      labels: { channel },
-      histogram: counts[key],
-    })),
-  });
+  const byChannel = (
+    name: NameOf<'histogram'>,
+    key: 'waited' | 'turns' | 'endToEnd' | 'firstWords',
+  ): Family =>
+    histogram(
+      name,
+      channels.map(([channel, counts]) => ({ labels: { channel }, histogram: counts[key] })),
+    );
+  const { providers, firstWords } = ports.meters;
+  const streaming = new Set([...providersInUse(ports), ...firstWords.keys()]);
   return [
-    byChannel('svc_wait_seconds', 'From acceptance to the start of the turn.', 'waited'),
-    byChannel('svc_turn_seconds', 'From the start of a turn to its decision.', 'turns'),
-    byChannel('svc_end_to_end_seconds', 'From acceptance to the delivered reply.', 'endToEnd'),
-    {
-      kind: 'histogram',
-      name: 'svc_model_seconds',
-      help: 'Model calls, by provider and how they ended.',
-      series: [...ports.meters.providers].flatMap(([provider, { calls }]) =>
+    byChannel('svc_wait_seconds', 'waited'),
+    byChannel('svc_turn_seconds', 'turns'),
+    byChannel('svc_end_to_end_seconds', 'endToEnd'),
+    byChannel('svc_first_word_seconds', 'firstWords'),
+    histogram(
+      'svc_model_seconds',
+      [...providers].flatMap(([provider, { calls }]) =>
         [...calls].map(([outcome, { took }]) => ({
           labels: { provider, outcome },
           histogram: took,
         })),
       ),
-    },
+    ),
+    histogram(
+      'svc_model_first_word_seconds',
+      Array.from(streaming, (provider) => ({
+        labels: { provider },
+        histogram: firstWords.get(provider) ?? unmet.firstWords,
+      })),
+    ),
   ];
 }
 
 function shortageFamily({ meters }: AdminPorts): Family {
-  const help = 'What was turned away or not tried for want of connections or of open files.';
   const samples = Object.entries(meters.shortages).map(([of, { count }]) => one(count, { of }));
-  return counter('svc_shortages_total', help, samples);
+  return metric('svc_shortages_total', samples);
 }
 
-function tokenFamilies({ meters }: AdminPorts): Family[] {
-  const tallies = [...meters.spend.tokens.values()];
+function spendFamilies(ports: AdminPorts): Family[] {
+  const { tokens, reuse, refusals } = ports.meters.spend;
+  const { brains } = ports.runningConfig().config;
+  const tallies = [...tokens.values()];
   const labelsOf = ({ brain, provider, model }: TokenTally) => ({ brain, provider, model });
-  const samples = tallies.flatMap((tally) => [
+  const used = tallies.flatMap((tally) => [
     one(tally.input, { ...labelsOf(tally), kind: 'input' }),
     one(tally.output, { ...labelsOf(tally), kind: 'output' }),
   ]);
-  const help = 'Tokens of all calls: as the providers told, else estimated.';
-  const ofCache = 'Of the input tokens, those that providers told to be from their caches.';
-  const cached = tallies.map((tally) => one(tally.cached, labelsOf(tally)));
+  const sums = [...reuse.values()].map(({ model, source, sum, count }) => {
+    return { labels: { model, source }, sum, count };
+  });
+  const costs = tallies.flatMap((tally) =>
+    tally.cost === null ? [] : [one(tally.cost, labelsOf(tally))],
+  );
+  const refused = [...refusals.values()].map(({ brain, limit, count }) => {
+    return one(count, { brain, limit });
+  });
   return [
-    counter('svc_tokens_total', help, samples),
-    counter('svc_cached_tokens_total', ofCache, cached),
-    reuseFamily(meters.spend.reuse.values()),
+    metric('svc_tokens_total', used),
+    metric(
+      'svc_cached_tokens_total',
+      tallies.map((tally) => one(tally.cached, labelsOf(tally))),
+    ),
+    summary('svc_prompt_reuse_ratio', sums),
+    metric('svc_cost_total', withZeros(costs, pricedOf(brains))),
+    metric('svc_budget_refusals_total', withZeros(refused, limitedOf(brains))),
   ];
 }
 
-function reuseFamily(tallies: Iterable<ReuseTally>): Family {
-  const name = 'svc_prompt_reuse_ratio';
-  const help =
-    'Shares, 0 to 1. provider: of a prompt, from its cache. ' +
-    'prefix: of the last prompt, at the beginning of the next one.';
-  const sums = [...tallies].map(({ model, source, sum, count }) => {
-    return { labels: { model, source }, sum, count };
-  });
-  return { kind: 'summary', name, help, sums };
+/** The labels of all configured models with a price. */
+function pricedOf(brains: readonly BrainConfig[]): Labels[] {
+  return brains.flatMap(({ name: brain, models }) =>
+    models.flatMap(({ provider, modelId, price }) =>
+      price === null ? [] : [{ brain, provider, model: `${provider}/${modelId}` }],
+    ),
+  );
+}
+
+/** The labels of all configured limits of budgets. */
+function limitedOf(brains: readonly BrainConfig[]): Labels[] {
+  return brains.flatMap(({ name: brain, budget }) =>
+    limitNames.flatMap(([limit, field]) => (budget?.[field] == null ? [] : [{ brain, limit }])),
+  );
+}
+
+const limitNames = [
+  ['tokens_per_turn', 'tokensPerTurn'],
+  ['tokens_per_day', 'tokensPerDay'],
+  ['cost_per_day', 'costPerDay'],
+  ['tokens_per_sender_per_day', 'tokensPerSenderPerDay'],
+] as const satisfies [BudgetLimit, keyof Budget][];
+
+/** Adds a zero for each of these series without a sample: a counter begins at zero. */
+function withZeros(samples: readonly Sample[], series: readonly Labels[]): Sample[] {
+  const keyOf = (labels: Labels): string => Object.values(labels).join('\n');
+  const known = new Set(samples.map(({ labels }) => keyOf(labels)));
+  const missing = new Map(series.map((labels) => [keyOf(labels), labels] as const));
+  for (const key of known) missing.delete(key);
+  return [...samples, ...Array.from(missing.values(), (labels) => one(0, labels))];
+}
+
+/** Limits for a day. How much of the other limits is used depends on the turn or the person. */
+function budgetFamilies({ rows }: Pick<BudgetsSummary, 'rows'>): Family[] {
+  const ofDay = rows.flatMap(({ brain, limits }) =>
+    limits.flatMap(({ limit, most, used, reserved }) =>
+      used === null
+        ? []
+        : [{ labels: { brain, limit }, most, taken: sumOf(used, reserved ?? '0') }],
+    ),
+  );
+  return [
+    metric(
+      'svc_budget_limit',
+      ofDay.map(({ labels, most }) => one(Number(most), labels)),
+    ),
+    metric(
+      'svc_budget_used',
+      ofDay.map(({ labels, taken }) => one(Number(taken), labels)),
+    ),
+  ];
+}
+
+function providersInUse(ports: AdminPorts): ReadonlySet<string> {
+  const { brains } = ports.runningConfig().config;
+  return new Set(brains.flatMap(({ models }) => models.map(({ provider }) => provider)));
 }
 
 function loadFamily(ports: AdminPorts): Family {
-  const { brains } = ports.runningConfig().config;
-  const inUse = new Set<string>(
-    brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
-  );
+  const inUse = providersInUse(ports);
   const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => {
     // A model that left the configuration stays while a retired running configuration calls it.
     if (!inUse.has(provider) && inFlight + waiting === 0) return [];
@@ -283,7 +367,7 @@ function loadFamily(ports: AdminPorts): Family {
       one(waiting, { provider, state: 'waiting' }),
     ];
   });
-  return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
+  return metric('svc_model_calls', samples);
 }
 
 function standingFamily(ports: AdminPorts): Family {
@@ -291,22 +375,28 @@ function standingFamily(ports: AdminPorts): Family {
   const samples = providers.flatMap(({ provider, standing }) =>
     standings.map((state) => one(standing === state ? 1 : 0, { provider, state })),
   );
-  const help = '1 for how the provider stands by its calls of the last minutes.';
-  return gauge('svc_provider_state', help, samples);
+  return metric('svc_provider_state', samples);
 }
 
-/** Acts of agents and operators, and files that svc could not read. */
-function toolFamilies({ meters }: AdminPorts): Family[] {
-  const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
+function agentFamilies(ports: AdminPorts): Family[] {
+  const { meters } = ports;
+  const calls = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
     one(count, { tool, mode, outcome }),
   );
-  const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
-  const { byVerdict, waiting } = meters.approvals;
-  const decided = Object.entries(byVerdict).map(([verdict, count]) => one(count, { verdict }));
+  const { byVerdict, waitedMs, waiting, oldestAt } = meters.approvals;
+  const oldestMs = oldestAt === null ? 0 : Math.max(0, ports.now() - oldestAt);
+  const waited = verdicts.map((verdict) => {
+    return { labels: { verdict }, sum: waitedMs[verdict] / 1_000, count: byVerdict[verdict] };
+  });
   return [
-    counter('svc_tool_calls_total', help, samples),
-    counter('svc_approvals_total', 'Calls that waited for a yes, by what was decided.', decided),
-    gauge('svc_approvals_waiting', 'Calls that wait for a yes.', [one(waiting)]),
+    metric('svc_tool_calls_total', calls),
+    metric(
+      'svc_approvals_total',
+      verdicts.map((verdict) => one(byVerdict[verdict], { verdict })),
+    ),
+    plain('svc_approvals_waiting', waiting),
+    plain('svc_approvals_oldest_seconds', oldestMs / 1_000),
+    summary('svc_approval_wait_seconds', waited),
   ];
 }
 
@@ -314,27 +404,23 @@ function attachmentFamily({ meters }: AdminPorts): Family {
   const samples = [...meters.unread.values()].map(({ count, channel, part, reason }) =>
     one(count, { channel, part, reason }),
   );
-  const help = 'Pictures, files and voice messages that were not read, by what failed and why.';
-  return counter('svc_attachments_unread_total', help, samples);
+  return metric('svc_attachments_unread_total', samples);
 }
 
 function operatorFamilies({ meters }: AdminPorts): Family[] {
   return [
-    counter(
+    metric(
       'svc_admin_writes_total',
-      'Uses of the writes of the admin API, by the status of their answer.',
       [...meters.writes].flatMap(([action, statuses]) =>
         [...statuses].map(([status, { count }]) => one(count, { action, status: `${status}` })),
       ),
     ),
-    counter(
+    metric(
       'svc_config_reloads_total',
-      'Configurations that were to be taken while svc runs, by how that ended.',
       [...meters.configs].map(([result, { count }]) => one(count, { result })),
     ),
-    counter(
+    metric(
       'svc_admin_bearers_refused_total',
-      'Requests to the admin server with a missing or a wrong bearer.',
       Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),
     ),
   ];
@@ -343,52 +429,38 @@ function operatorFamilies({ meters }: AdminPorts): Family[] {
 /** The rows in the ledger now, and how near they are to its limits. */
 function ledgerFamilies(ports: AdminPorts): Family[] {
   const gauges = ports.gauges();
-  const plain = (name: string, help: string, value: number): Family =>
-    gauge(name, help, [one(value)]);
   return [
-    gauge('svc_rows', 'Messages and replies in the ledger, by where they stand.', [
+    metric('svc_rows', [
       one(gauges.inboxWaiting, { box: 'in', state: 'waiting' }),
       one(gauges.inboxClaimed, { box: 'in', state: 'claimed' }),
       one(gauges.outboxWaiting, { box: 'out', state: 'waiting' }),
       one(gauges.outboxClaimed, { box: 'out', state: 'claimed' }),
       one(gauges.outboxDeferred, { box: 'out', state: 'deferred' }),
     ]),
-    gauge(
+    metric(
       'svc_backlog_rows',
-      'Unsettled rows of each channel.',
       ownBacklogOf(ports).flatMap(({ channel, inbox, outbox }) => [
         one(inbox, { channel, box: 'in' }),
         one(outbox, { channel, box: 'out' }),
       ]),
     ),
-    gauge(
+    metric(
       'svc_backlog_oldest_seconds',
-      'How long ago the oldest unsettled row of each channel was accepted or made.',
       ownBacklogOf(ports).map(({ channel, oldestAt }) =>
         one(Math.max(0, ports.now() - (oldestAt ?? ports.now())) / 1_000, { channel }),
       ),
     ),
-    plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
-    plain(
-      'svc_suspects',
-      'Messages that may have ended the process, held to run alone.',
-      gauges.suspects,
-    ),
-    plain('svc_held', 'Conversations that an operator answers by hand.', gauges.held),
-    plain(
-      'svc_unroutable_rows',
-      'Unsettled rows of channels that are not configured.',
-      gauges.unroutable,
-    ),
-    counter('svc_traces_dropped_total', 'Traces left out because the storage was behind.', [
-      one(gauges.tracesDropped),
-    ]),
-    plain('svc_held_bytes', 'Bytes of unsettled messages and replies.', gauges.bytesHeld),
-    plain('svc_held_bytes_max', 'Bytes at which messages are refused.', gauges.bytesMax),
-    plain('svc_messages_max', 'Unsettled messages at which more are refused.', gauges.messagesMax),
-    plain('svc_conversations_at_work', 'Conversations in work.', gauges.conversationsAtWork),
-    plain('svc_remembered_bytes', 'Bytes of history kept at hand.', gauges.rememberedBytes),
-    plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
-    plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
+    plain('svc_dead_letters_kept', gauges.deadLetters),
+    plain('svc_suspects', gauges.suspects),
+    plain('svc_held', gauges.held),
+    plain('svc_unroutable_rows', gauges.unroutable),
+    metric('svc_traces_dropped_total', [one(gauges.tracesDropped)]),
+    plain('svc_held_bytes', gauges.bytesHeld),
+    plain('svc_held_bytes_max', gauges.bytesMax),
+    plain('svc_messages_max', gauges.messagesMax),
+    plain('svc_conversations_at_work', gauges.conversationsAtWork),
+    plain('svc_remembered_bytes', gauges.rememberedBytes),
+    plain('svc_commits_pending', gauges.commitsPending),
+    plain('svc_connections', ports.connections()),
   ];
 }

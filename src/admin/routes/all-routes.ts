@@ -71,7 +71,7 @@ function metricsRoute(metrics: MetricsPage): Route {
     answer: async () => ({
       status: 200,
       contentType: expositionType,
-      body: metrics.text(),
+      body: await metrics.whole(),
     }),
   });
 }

@@ -113,7 +113,14 @@ class GuardedModel implements Model {
     const { steady, events, brain } = this.#deps;
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
-    const outcome = await this.#askWithinLimit(request, stop);
+    let firstWordMs: number | undefined;
+    const { onText } = request;
+    const timed = (whole: string): void => {
+      firstWordMs ??= steady() - since;
+      onText?.(whole);
+    };
+    const measured = onText === undefined ? request : { ...request, onText: timed };
+    const outcome = await this.#askWithinLimit(measured, stop);
     const { reuse } = outcome;
     if (outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported') {
       this.#sight.refused();
@@ -125,6 +132,7 @@ class GuardedModel implements Model {
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
       ...errorDetails(outcome),
       ...(reuse !== undefined && { reuse }),
+      ...(firstWordMs !== undefined && { firstWordMs }),
       ms: steady() - since,
     });
     return outcome;

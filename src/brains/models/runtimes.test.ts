@@ -66,6 +66,16 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.deepEqual(texts, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
   });
 
+  test('a streamed call tells when its first word came', async () => {
+    await using fake = await startFakeOllama(() => ({ answer: 'all of it' }));
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    const onText = (): void => bench.clock.pass(40);
+    await model.ask(requestOf({ onText }), neverStopped);
+    await model.ask(requestOf(), neverStopped);
+    assert.deepEqual(bench.firstWords, [0, undefined]);
+  });
+
   test('an answer that the context cut before its first word is asked for again', async () => {
     const more = { done_reason: 'length', prompt_eval_count: 4_090, eval_count: 6 };
     await using fake = await startFakeOllama((call) =>

@@ -80,10 +80,12 @@ async function writeVerdict(
   verdict: Verdict,
   by: string | null,
 ): Promise<'decided' | 'not_waiting' | 'storage_failed'> {
-  const { id, channel, brain, tool } = approval;
-  const end = await deps.ledger.approvals.decide(id, { verdict, by, at: deps.now() });
+  const { id, channel, brain, tool, askedAt } = approval;
+  const at = deps.now();
+  const end = await deps.ledger.approvals.decide(id, { verdict, by, at });
   if (end !== 'decided') return end;
-  deps.events.approvalDecided({ channel, id, brain, tool, verdict, by: roleOf(by) });
+  const waitedMs = Math.max(0, at - askedAt);
+  deps.events.approvalDecided({ channel, id, brain, tool, verdict, by: roleOf(by), waitedMs });
   // If the ledger does not accept it now, the janitor has it accepted later.
   await acceptFollowing(deps, approval);
   deps.approvals.wake();

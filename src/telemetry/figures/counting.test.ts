@@ -52,8 +52,9 @@ test('a minute counts messages, turns, calls with their tokens, and replies', ()
   counts.buried({ ...where, box: 'in', failure: failure('fault') });
   counts.buried({ ...where, box: 'out', failure: failure('gone') });
   for (let n = 0; n < 3; n++) counts.modelAnswered({ model, provider, result: 'answer', ms: 400 });
-  counts.modelSpent({ brain: 'main', model, used: { input: 90, output: 20, estimated: false } });
-  counts.modelSpent({ brain: 'main', model, used: { input: 10, output: 3, estimated: true } });
+  const spent = { brain: 'main', model, price: null };
+  counts.modelSpent({ ...spent, used: { input: 90, output: 20, estimated: false } });
+  counts.modelSpent({ ...spent, used: { input: 10, output: 3, estimated: true } });
   counts.modelAnswered({ model, provider, result: 'timeout', ms: 9_000 });
   for (const result of ['cancelled', 'outranked'] as const) {
     counts.modelAnswered({ model, provider, result, ms: 1 });
@@ -185,7 +186,7 @@ test('of too many models the rest is counted as one, tokens as well', () => {
     const call = { model: name, provider: 'hosted_runtime', ms: 5 } as const;
     counts.modelAnswered({ ...call, result: 'answer' });
     const used = { input: 2, output: 1, estimated: false };
-    counts.modelSpent({ brain: 'main', model: name, used });
+    counts.modelSpent({ brain: 'main', model: name, used, price: null });
     counts.modelAnswered({ ...call, result: 'timeout' });
   }
   const [minute] = turnAt(1);

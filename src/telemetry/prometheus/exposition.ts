@@ -3,15 +3,18 @@
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  */
 import { Histogram } from '../../lib/histogram.ts';
+import { catalog, type NameOf } from './catalog.ts';
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
 export type Labels = Readonly<Record<string, string>>;
 export type Sample = { readonly labels: Labels; readonly value: number };
 
+type SampledKind = 'counter' | 'gauge' | 'untyped';
+
 export type Family =
   | {
-      readonly kind: 'counter' | 'gauge';
+      readonly kind: SampledKind;
       readonly name: string;
       readonly help: string;
       readonly samples: readonly Sample[];
@@ -21,26 +24,39 @@ export type Family =
       readonly kind: 'summary';
       readonly name: string;
       readonly help: string;
-      readonly sums: readonly { labels: Labels; sum: number; count: number }[];
+      readonly sums: readonly Sum[];
     }
   | {
       /** Written in seconds. */
       readonly kind: 'histogram';
       readonly name: string;
       readonly help: string;
-      readonly series: readonly { labels: Labels; histogram: Readonly<Histogram> }[];
+      readonly series: readonly Series[];
     };
+type Sum = { readonly labels: Labels; readonly sum: number; readonly count: number };
+type Series = { readonly labels: Labels; readonly histogram: Readonly<Histogram> };
 
 export function one(value: number, labels: Labels = {}): Sample {
   return { value, labels };
 }
 
-export function counter(name: string, help: string, samples: readonly Sample[]): Family {
-  return { kind: 'counter', name, help, samples };
+/** A counter or gauge of the catalog. */
+export function metric(name: NameOf<SampledKind>, samples: readonly Sample[]): Family {
+  const { kind, help } = catalog[name];
+  return { kind, name, help, samples };
 }
 
-export function gauge(name: string, help: string, samples: readonly Sample[]): Family {
-  return { kind: 'gauge', name, help, samples };
+/** The same without labels. */
+export function plain(name: NameOf<SampledKind>, value: number): Family {
+  return metric(name, [one(value)]);
+}
+
+export function summary(name: NameOf<'summary'>, sums: readonly Sum[]): Family {
+  return { kind: 'summary', name, help: catalog[name].help, sums };
+}
+
+export function histogram(name: NameOf<'histogram'>, series: readonly Series[]): Family {
+  return { kind: 'histogram', name, help: catalog[name].help, series };
 }
 
 /** @returns whole lines, one family after the other */
@@ -52,7 +68,7 @@ function exposeFamily(family: Family): string {
   const { name, help, kind } = family;
   const head = `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
   if (family.kind === 'histogram') {
-    const lines = family.series.map(({ labels, histogram }) => series(name, labels, histogram));
+    const lines = family.series.map((each) => linesOf(name, each));
     return head + lines.join('');
   }
   if (family.kind === 'summary') {
@@ -65,16 +81,16 @@ function exposeFamily(family: Family): string {
 }
 
 /** Buckets are cumulative: each counts all durations up to its bound. */
-function series(name: string, labels: Labels, histogram: Readonly<Histogram>): string {
+function linesOf(name: string, { labels, histogram: counts }: Series): string {
   let text = '';
   let below = 0;
   for (const [at, boundMs] of Histogram.boundsMs.entries()) {
-    below += histogram.counts[at]!;
+    below += counts.counts[at]!;
     text += line(`${name}_bucket`, { ...labels, le: String(boundMs / 1_000) }, below);
   }
-  text += line(`${name}_bucket`, { ...labels, le: '+Inf' }, histogram.count);
-  text += line(`${name}_sum`, labels, histogram.sumMs / 1_000);
-  return text + line(`${name}_count`, labels, histogram.count);
+  text += line(`${name}_bucket`, { ...labels, le: '+Inf' }, counts.count);
+  text += line(`${name}_sum`, labels, counts.sumMs / 1_000);
+  return text + line(`${name}_count`, labels, counts.count);
 }
 
 function line(name: string, labels: Labels, value: number): string {

@@ -27,7 +27,7 @@ const everywhere = {
   svc_process_start_time_seconds: 'gauge',
   svc_process_resident_memory_bytes: 'gauge',
   svc_nodejs_active_resources: 'gauge',
-  svc_nodejs_active_resources_total: 'gauge',
+  svc_nodejs_active_resources_total: 'untyped',
   svc_nodejs_heap_size_total_bytes: 'gauge',
   svc_nodejs_heap_size_used_bytes: 'gauge',
   svc_nodejs_external_memory_bytes: 'gauge',

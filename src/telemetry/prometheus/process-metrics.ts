@@ -13,7 +13,8 @@ import {
 } from 'node:perf_hooks';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { Histogram } from '../../lib/histogram.ts';
-import { counter, gauge, one, type Family } from './exposition.ts';
+import type { NameOf } from './catalog.ts';
+import { histogram, metric, one, plain, type Family } from './exposition.ts';
 
 const everyMs = 100;
 
@@ -43,56 +44,41 @@ export class LagWatch implements Disposable {
 export function processFamilies(collections: GarbageWatch): Family[] {
   return [
     ...cpuFamilies(),
-    plain(
-      'svc_process_start_time_seconds',
-      'When the process started, in seconds since 1970.',
-      Math.round(performance.timeOrigin / 1_000),
-    ),
+    plain('svc_process_start_time_seconds', Math.round(performance.timeOrigin / 1_000)),
     ...memoryFamilies(),
     ...fileFamilies(),
     ...resourceFamilies(),
     ...heapFamilies(),
     versionFamily(),
-    {
-      kind: 'histogram',
-      name: 'svc_nodejs_gc_duration_seconds',
-      help: 'How long garbage collections took since the first scrape, by kind.',
-      series: [...collections.byKind].map(([kind, histogram]) => ({ labels: { kind }, histogram })),
-    },
+    histogram(
+      'svc_nodejs_gc_duration_seconds',
+      [...collections.byKind].map(([kind, took]) => ({ labels: { kind }, histogram: took })),
+    ),
   ];
 }
 
-const plain = (name: string, help: string, value: number): Family =>
-  gauge(name, help, [one(value)]);
-
 function cpuFamilies(): Family[] {
   const { user, system } = process.cpuUsage();
-  const total = (of: string, help: string, micros: number): Family =>
-    counter(`svc_process_cpu_${of}seconds_total`, help, [one(micros / 1e6)]);
   return [
-    total('user_', 'CPU time spent in the program, in seconds.', user),
-    total('system_', 'CPU time spent in the system for it, in seconds.', system),
-    total('', 'CPU time spent, in seconds.', user + system),
+    plain('svc_process_cpu_user_seconds_total', user / 1e6),
+    plain('svc_process_cpu_system_seconds_total', system / 1e6),
+    plain('svc_process_cpu_seconds_total', (user + system) / 1e6),
   ];
 }
 
 /** Lines of /proc/self/status, in KiB. Format: proc_pid_status(5). */
 const linesOfStatus = [
-  ['VmSize', 'svc_process_virtual_memory_bytes', 'Virtual memory in bytes.'],
-  ['VmData', 'svc_process_heap_bytes', 'Virtual memory of the data segment in bytes.'],
+  ['VmSize', 'svc_process_virtual_memory_bytes'],
+  ['VmData', 'svc_process_heap_bytes'],
 ] as const;
 
 function memoryFamilies(): Family[] {
   const status = readOrNull(() => readFileSync('/proc/self/status', 'utf8')) ?? '';
   return [
-    plain(
-      'svc_process_resident_memory_bytes',
-      'Resident memory in bytes.',
-      process.memoryUsage.rss(),
-    ),
-    ...linesOfStatus.flatMap(([line, name, help]) => {
+    plain('svc_process_resident_memory_bytes', process.memoryUsage.rss()),
+    ...linesOfStatus.flatMap(([line, name]) => {
       const kibibytes = new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
-      return kibibytes === undefined ? [] : [plain(name, help, Number(kibibytes) * 1_024)];
+      return kibibytes === undefined ? [] : [plain(name, Number(kibibytes) * 1_024)];
     }),
   ];
 }
@@ -103,10 +89,8 @@ function fileFamilies(): Family[] {
   const limits = readOrNull(() => readFileSync('/proc/self/limits', 'utf8')) ?? '';
   const max = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
   return [
-    ...(open === null ? [] : [plain('svc_process_open_fds', 'Open file descriptors.', open)]),
-    ...(max === undefined
-      ? []
-      : [plain('svc_process_max_fds', 'Most file descriptors that may be open.', Number(max))]),
+    ...(open === null ? [] : [plain('svc_process_open_fds', open)]),
+    ...(max === undefined ? [] : [plain('svc_process_max_fds', Number(max))]),
   ];
 }
 
@@ -124,16 +108,11 @@ function resourceFamilies(): Family[] {
   const counts = new Map<string, number>();
   for (const type of resources) counts.set(type, (counts.get(type) ?? 0) + 1);
   return [
-    gauge(
+    metric(
       'svc_nodejs_active_resources',
-      'What keeps the event loop alive, by type.',
       [...counts].map(([type, count]) => one(count, { type })),
     ),
-    plain(
-      'svc_nodejs_active_resources_total',
-      'How many things keep the event loop alive.',
-      resources.length,
-    ),
+    plain('svc_nodejs_active_resources_total', resources.length),
   ];
 }
 
@@ -144,28 +123,27 @@ function heapFamilies(): Family[] {
     labels: { space: space.space_name.replace(/_space$/, '') },
   }));
   const bySpace = (
-    of: 'total' | 'used' | 'available',
+    name: Extract<NameOf<'gauge'>, `svc_nodejs_heap_space_${string}`>,
     key: 'space_size' | 'space_used_size' | 'space_available_size',
   ): Family =>
-    gauge(
-      `svc_nodejs_heap_space_size_${of}_bytes`,
-      `Bytes of each space of the heap: ${of}.`,
+    metric(
+      name,
       spaces.map(({ labels, [key]: bytes }) => one(bytes, labels)),
     );
   return [
-    plain('svc_nodejs_heap_size_total_bytes', 'Size of the heap in bytes.', heapTotal),
-    plain('svc_nodejs_heap_size_used_bytes', 'What is used of the heap, in bytes.', heapUsed),
-    plain('svc_nodejs_external_memory_bytes', 'Memory outside the heap in bytes.', external),
-    bySpace('total', 'space_size'),
-    bySpace('used', 'space_used_size'),
-    bySpace('available', 'space_available_size'),
+    plain('svc_nodejs_heap_size_total_bytes', heapTotal),
+    plain('svc_nodejs_heap_size_used_bytes', heapUsed),
+    plain('svc_nodejs_external_memory_bytes', external),
+    bySpace('svc_nodejs_heap_space_size_total_bytes', 'space_size'),
+    bySpace('svc_nodejs_heap_space_size_used_bytes', 'space_used_size'),
+    bySpace('svc_nodejs_heap_space_size_available_bytes', 'space_available_size'),
   ];
 }
 
 function versionFamily(): Family {
   const [major = '', minor = '', patch = ''] = process.versions.node.split('.');
   const labels = { version: process.version, major, minor, patch };
-  return gauge('svc_nodejs_version_info', 'The running Node.', [one(1, labels)]);
+  return metric('svc_nodejs_version_info', [one(1, labels)]);
 }
 
 const kinds: ReadonlyMap<number | undefined, string> = new Map([
