@@ -27,8 +27,8 @@ export const discord = {
     steps: [
       'Make an application on https://discord.com/developers/applications.',
       'Under Bot: switch on MESSAGE CONTENT INTENT and save; then Reset Token, and copy the token.',
-      'Under OAuth2: scope bot, with View Channels, Send Messages, Send Messages in Threads, Read ' +
-        'Message History, Attach Files and Add Reactions; open its link, and choose a server.',
+      'Under OAuth2: scope bot, with View Channels, Send Messages, Send Messages in Threads, ' +
+        'Read Message History, Attach Files and Add Reactions; open its link, choose a server.',
     ],
   },
   botOf: botIdOf,
