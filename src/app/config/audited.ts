@@ -4,7 +4,7 @@ import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { RetriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { MessageOwner } from '../../domain/story.ts';
-import type { DeadLetterMove, Ledger } from '../../ledger/ledger.ts';
+import { NotOverwritten, type DeadLetterMove, type Ledger } from '../../ledger/ledger.ts';
 
 /** The changes of the ledger that a person may ask for. */
 export type LedgerWrites = Pick<Ledger, 'replay' | 'forget' | 'clearNotes'> &
@@ -42,9 +42,16 @@ export function audited(ledger: Ledger, now: () => number): LedgerWrites {
       return result;
     },
     async forget(whose) {
-      const deleted = await ledger.forget(whose);
-      await note({ ...forgotten(whose), status: 200, reason: null });
-      return deleted;
+      const noteIt = (status: number): Promise<void> =>
+        note({ ...forgotten(whose), status, reason: null });
+      try {
+        const deleted = await ledger.forget(whose);
+        await noteIt(200);
+        return deleted;
+      } catch (error) {
+        if (error instanceof NotOverwritten) await noteIt(503);
+        throw error;
+      }
     },
     async clearNotes(of) {
       const deleted = await ledger.clearNotes(of);
