@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { createServer, request as ask, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
-import { startLiveStage, type LiveStage } from './live-stage.ts';
+import { operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
 import { signIn } from './operator-stage.ts';
 
 const login = { username: 'ann', password: 'a-password-of-ann' };
@@ -44,15 +45,21 @@ async function startBehindLogin(): Promise<LiveStage> {
   };
 }
 
+/**
+ * Answers the browser's question for the login. Playwright's own credentials would not do: they
+ * also answer for requests without any.
+ */
+async function logIn(page: Page, { origin }: LiveStage): Promise<void> {
+  const { protocol, host } = new URL(origin);
+  await page.goto(`${protocol}//${login.username}:${login.password}@${host}/healthz`);
+}
+
 browserTest(
   'the live view works behind the login of a proxy, before its own sign-in and after',
   startBehindLogin,
   async ({ site, open }) => {
     const { page } = await open();
-    // As if a person had answered the browser's question. Playwright's own credentials would also
-    // answer for requests without any.
-    const { protocol, host } = new URL(site.origin);
-    await page.goto(`${protocol}//${login.username}:${login.password}@${host}/healthz`);
+    await logIn(page, site);
     await page.goto('/ui?view=messages');
     await page.getByText('Live', { exact: true }).waitFor();
     await site.say('one');
@@ -62,5 +69,20 @@ browserTest(
     await page.getByRole('row', { name: 'ada' }).waitFor();
     await site.say('two');
     await page.getByRole('row', { name: 'reply' }).nth(1).waitFor();
+  },
+);
+
+browserTest(
+  'the builder works behind the login of a proxy, and the login stays',
+  startBehindLogin,
+  async ({ site, open }) => {
+    const { page } = await open();
+    await logIn(page, site);
+    await page.goto('/builder');
+    await page.getByLabel('Administrator token').fill(operatorToken);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('tab', { name: 'Review' }).waitFor();
+    await page.goto('/ui?view=messages');
+    await page.getByText('Live', { exact: true }).waitFor();
   },
 );
