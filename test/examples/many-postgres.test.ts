@@ -12,7 +12,8 @@ import { metricOf } from '../chaos/outside.ts';
 import { haproxy, noHaproxy } from '../fake/haproxy.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
-import { startReceiver, type Receiver } from '../fake/receiver.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { assertAnswered, conversations, converse } from './converse.ts';
 import {
   exampleText,
   filledIn,
@@ -26,7 +27,7 @@ import {
 } from './many-set.ts';
 import { quoted, textOf } from '../documents/blocks.ts';
 import { root } from '../support/run-svc.ts';
-import { post, scratch, secret } from '../support/program.ts';
+import { scratch, secret } from '../support/program.ts';
 import { until, untilAll } from '../support/waiting.ts';
 
 const values = {
@@ -86,45 +87,10 @@ test('HAProxy knows all that the balancer for systemd says', { skip: noHaproxy }
   execFileSync(haproxy, ['-c', '-f', file], { stdio: 'ignore' });
 });
 
-/** The replies of that conversation, in order of arrival. */
-function repliesOf(receiver: Receiver, conversation: string): readonly string[] {
-  const own = receiver.received.filter(({ body }) => body['conversation_id'] === conversation);
-  return own.map(({ body }) => String(body['text']));
-}
-
-/** The largest number of unanswered messages in a conversation. */
-const unansweredMax = 3;
-
-/**
- * Sends messages one after the other, each after the acceptance of the one before, until stopped.
- * @returns the sent texts
- */
-async function converse(
-  url: string,
-  conversation: string,
-  receiver: Receiver,
-  over: AbortSignal,
-): Promise<readonly string[]> {
-  const said: string[] = [];
-  while (!over.aborted) {
-    const text = `${conversation} ${said.length}`;
-    const headers = { 'webhook-id': text };
-    const answer = await post(url, { sender_id: conversation, text }, headers);
-    assert.equal(answer.status, 200, `${text}: ${JSON.stringify(answer.body)}`);
-    said.push(text);
-    const isAnswered = (): boolean =>
-      said.length - repliesOf(receiver, conversation).length <= unansweredMax;
-    await until(`a reply in ${conversation}`, isAnswered);
-  }
-  return said;
-}
-
 async function acceptedBy({ adminPort }: Instance): Promise<number> {
   const page = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
   return metricOf(page, 'svc_messages_accepted_total', 'channel="webhook"');
 }
-
-const conversations = ['ada', 'bob', 'cleo', 'dan', 'eve', 'fay'];
 
 /** Starts a set, and restarts one of its instances after the other while people talk. */
 async function assertRolls(begin: (where: Where) => Promise<ManySet>): Promise<void> {
@@ -155,10 +121,7 @@ async function assertRolls(begin: (where: Where) => Promise<ManySet>): Promise<v
   // Instances finish running work before they end, so no reply comes later.
   const codes = await Promise.all(set.instances.map((instance) => instance.stop()));
   assert.deepEqual(codes, [0, 0, 0]);
-  for (const [index, conversation] of conversations.entries()) {
-    const expected = said[index]!.map((text) => `to ${text}`);
-    assert.deepEqual(repliesOf(receiver, conversation), expected);
-  }
+  assertAnswered(receiver, said);
 }
 
 const skip = noPostgres || noHaproxy;
