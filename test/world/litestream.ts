@@ -140,7 +140,7 @@ function ask(file: string, question: string): readonly unknown[] {
     .map((row) => Object.values(row)[0]);
 }
 
-type Said = { readonly id: unknown; readonly duplicate: unknown };
+type Said = { readonly id: string; readonly duplicate: unknown };
 
 /** A svc, its database, and Litestream with its copy, in one folder. */
 class Place {
@@ -251,7 +251,7 @@ class Place {
     const headers = { 'webhook-id': `${sender} ${text}` };
     const { status, body } = await post(url, { sender_id: sender, text }, headers);
     if (status !== 200) throw new Error(`the webhook answers ${status}: ${JSON.stringify(body)}`);
-    return { id: body['message_id'], duplicate: body['duplicate'] };
+    return { id: String(body['message_id']), duplicate: body['duplicate'] };
   }
 
   async ask(method: string, path: string) {

@@ -42,7 +42,7 @@ export function audited(ledger: Ledger, now: () => number): LedgerWrites {
       return result;
     },
     async forget(whose) {
-      const noteIt = (status: number): Promise<void> =>
+      const noteIt = (status: number): Promise<boolean> =>
         note({ ...forgotten(whose), status, reason: null });
       try {
         const deleted = await ledger.forget(whose);

@@ -119,6 +119,28 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     }
   });
 
+  test('are not written once more after a crash while another program writes', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    const other = new DatabaseSync(place.path, { timeout: patienceMs });
+    other.exec('BEGIN');
+    other.prepare('SELECT count(*) FROM inbox').get();
+    await accept(it, said('ann', 'hi'));
+    // The log stays, since the other program has it open.
+    await ended(it.ledger);
+    other.exec('COMMIT; BEGIN IMMEDIATE');
+    const writtenAt = async () => (await stat(`${place.path}-wal`, { bigint: true })).mtimeNs;
+    const before = await writtenAt();
+    const problem = await place.try({ limits: { lockedMs: 50, busyMs: 50 } });
+    assert.ok('kind' in problem && problem.code === 'storage_locked');
+    assert.equal(await writtenAt(), before);
+    other.exec('ROLLBACK');
+    await using again = await place.open();
+    assert.notEqual(await writtenAt(), before, 'now it is');
+    assert.equal((await oneIn(again)).message.text, 'hi');
+    other.close();
+  });
+
   test('of a newer svc are refused and left as they are', async () => {
     await using place = await LedgerFolder.make();
     await ended((await place.open()).ledger);
