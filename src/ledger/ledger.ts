@@ -417,9 +417,9 @@ export class NotOverwritten extends Error {
 
   constructor() {
     super(
-      'The rows are deleted. Another program reads the database all the time, so their bytes stay ' +
-        "in the database's -wal file. Stop that program (a backup such as Litestream), and delete " +
-        'once more.',
+      'The rows are deleted. Another program reads the database all the time, so their bytes ' +
+        "stay in the database's -wal file. Stop that program (a backup such as Litestream), and " +
+        'delete once more.',
     );
   }
 }

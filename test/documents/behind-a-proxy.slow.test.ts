@@ -28,26 +28,30 @@ at() {
   command curl -s --cacert ca.pem --resolve "$host:443:127.0.0.1" "$@" "https://$host$path"
 }
 meaning() {
-  case $(cat) in
+  read -r || true
+  case $REPLY in
     200) echo fine ;;
     401) echo who are you ;;
     404) echo not here ;;
     413) echo too large ;;
-    *) echo something else ;;
+    *) echo "something else: $REPLY" ;;
   esac
 }
 status() { at "$@" -o /dev/null -w '%{http_code}' | meaning; }
 code() { at "$@" | jq -r .code; }
-hook() { at hooks.example.org /webhook -H 'Content-Type: application/json' "$@"; }
+# By HTTP/2, an answer that comes before the whole body makes curl report a broken stream.
+hook() { at hooks.example.org /webhook --http1.1 -H 'Content-Type: application/json' "$@"; }
 bearer="Authorization: Bearer $WEBHOOK_SECRET"
 operator="Authorization: Bearer $ADMIN_TOKEN"
 admin=svc.example.org
 
-echo "a message: $(hook -H "$bearer" -d '{"sender_id": "ada", "text": "hello"}' | jq -r .status)"
-echo "another path: $(status hooks.example.org /elsewhere -H "$bearer" -d '{}')"
+hello='{"sender_id": "ada", "text": "hello"}'
+echo "a message: $(hook -H "$bearer" -d "$hello" | jq -r .status)"
+echo "another path: $(status hooks.example.org /elsewhere -H "$bearer")"
 echo "a wrong secret: $(hook -H 'Authorization: Bearer wrong' -d '{}' | jq -r .code)"
 head -c 1048577 /dev/zero > large
-echo "a large body: $(hook -H "$bearer" --data-binary @large -o /dev/null -w '%{http_code}' | meaning)"
+sent() { hook -H "$bearer" --data-binary "$1" -o /dev/null -w '%{http_code}' | meaning; }
+echo "a large body: $(sent @large)"
 echo "the page without a login: $(status $admin /ui)"
 echo "with a wrong one: $(status $admin /ui -u ann:wrong)"
 echo "with the login: $(status $admin /ui -u ann:a-password)"
@@ -147,7 +151,9 @@ ${caddy} run --config Caddyfile --adapter caddyfile > caddy.log 2>&1 &
 root=caddy/pki/authorities/local/root.crt
 until [ -s $root ]; do sleep 0.02; done
 cp $root ca.pem
-until command curl -s --cacert ca.pem -o /dev/null \\
-  --resolve svc.example.org:443:127.0.0.1 https://svc.example.org; do sleep 0.1; done
+for name in hooks svc; do
+  until command curl -s --cacert ca.pem -o /dev/null \\
+    --resolve $name.example.org:443:127.0.0.1 https://$name.example.org; do sleep 0.02; done
+done
 `);
 });

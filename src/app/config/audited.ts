@@ -42,16 +42,14 @@ export function audited(ledger: Ledger, now: () => number): LedgerWrites {
       return result;
     },
     async forget(whose) {
-      const noteIt = (status: number): Promise<boolean> =>
-        note({ ...forgotten(whose), status, reason: null });
-      try {
-        const deleted = await ledger.forget(whose);
-        await noteIt(200);
-        return deleted;
-      } catch (error) {
-        if (error instanceof NotOverwritten) await noteIt(503);
+      const deleted = await ledger.forget(whose).catch(async (error: unknown) => {
+        if (error instanceof NotOverwritten) {
+          await note({ ...forgotten(whose), status: 503, reason: null });
+        }
         throw error;
-      }
+      });
+      await note({ ...forgotten(whose), status: 200, reason: null });
+      return deleted;
     },
     async clearNotes(of) {
       const deleted = await ledger.clearNotes(of);
