@@ -18,7 +18,7 @@ import {
   type OpenApi,
 } from '../../test/admin/open-api.ts';
 import { anyMessage } from '../domain/records.ts';
-import { ReadFailed } from '../ledger/ledger.ts';
+import { NotOverwritten, ReadFailed } from '../ledger/ledger.ts';
 
 const head = ['Host: localhost'];
 const asOperator = [...head, `Authorization: Bearer ${adminToken}`];
@@ -198,6 +198,16 @@ test('a deletion that the storage did not take is no success', async () => {
   assert.match(body, /"storage_failed".*the storage failed\. Not all of it is deleted/);
   const told = world.events.meters.writes.get('forget_sender')!;
   assert.deepEqual(Object.fromEntries(told), { 500: { count: 1 }, 503: { count: 1 } });
+});
+
+test('a deletion whose bytes another program keeps on the disk is no success', async () => {
+  const world = makeWorld();
+  const forget = (): Promise<never> => Promise.reject(new NotOverwritten());
+  const ports = { ...world.ports, writes: { ...world.ports.writes, forget } };
+  await using admin = await openAdmin({ ...world, ports }, { access: withToken });
+  const { status, body } = await admin.send('DELETE', '/api/v1/senders/webhook/ada', asOperator);
+  assert.equal(status, 503);
+  assert.match(body, /"not_overwritten".*Stop that program.*and delete once more\./);
 });
 
 test('the description says who may ask, and what a parameter may be', async () => {

@@ -411,6 +411,19 @@ export class ReadFailed extends Error {
   }
 }
 
+/** Rows are deleted, but the disk still holds their bytes. `message` says what to do. */
+export class NotOverwritten extends Error {
+  override readonly name = 'NotOverwritten';
+
+  constructor() {
+    super(
+      'The rows are deleted. Another program reads the database all the time, so their bytes ' +
+        "stay in the database's -wal file. Stop that program (a backup such as Litestream), and " +
+        'delete once more.',
+    );
+  }
+}
+
 // Tool calls that wait for a person's approval. They are written with the turn that asked
 // (`Effects.asked`), and end with the turn that follows (`Effects.settled`). Each of these is one
 // commit. If several people decide at the same time, in any process, one of them succeeds.

@@ -46,4 +46,13 @@ export function blocksOf(page: string): readonly Block[] {
   });
 }
 
+/** The text of the page's only block of that language with these words. */
+export function quoted(page: string, language: string, words: string): string {
+  const found = blocksOf(textOf(page)).filter(
+    ({ info, text }) => info[0] === language && text.includes(words),
+  );
+  if (found.length !== 1) throw new Error(`${page} has ${found.length} blocks with ${words}`);
+  return found[0]!.text;
+}
+
 export const isShell = ({ info }: Block): boolean => info[0] === 'sh';

@@ -9,13 +9,13 @@ import { canRun } from '../../src/lib/executable.ts';
 import { until } from '../support/waiting.ts';
 import { guard } from './postgres/server.ts';
 
-const program = '/usr/sbin/haproxy';
+export const haproxy = '/usr/sbin/haproxy';
 
 /** Why it is missing; false: it is there. */
 export const noHaproxy: string | false = whyNone();
 
 function whyNone(): string | false {
-  return !canRun(program) && `there is no ${program}: apt install haproxy`;
+  return !canRun(haproxy) && `there is no ${haproxy}: apt install haproxy`;
 }
 
 /**
@@ -27,7 +27,7 @@ export async function startHaproxy(configuration: string, port: number): Promise
   const [file, log] = [join(folder, 'haproxy.cfg'), join(folder, 'log')];
   writeFileSync(file, configuration);
   const shell = 'exec "$0" -db -f "$1" >"$2" 2>&1';
-  const child = spawn('sh', ['-c', shell, program, file, log], { cwd: folder, stdio: 'ignore' });
+  const child = spawn('sh', ['-c', shell, haproxy, file, log], { cwd: folder, stdio: 'ignore' });
   writeFileSync(join(folder, 'haproxy.pid'), `${child.pid}\n`);
   guard(process.pid, folder);
   await until('HAProxy listens', async () => {

@@ -1,8 +1,8 @@
 /**
  * `npm run world`: runs svc with third-party programs, one after the other. Run it by hand; CI does
- * not. It installs them from npm and PyPI, at the versions of versions.ts. Option: `--only name,…`.
- * It prints a line for each: passed, FAILED with the differences, or NOT TRIED with the reason. Its
- * exit code is 1 if one failed.
+ * not. It installs them from npm, PyPI and the Go module proxy, at the versions of versions.ts.
+ * Option: `--only name,…`. It prints a line for each: passed, FAILED with the differences, or NOT
+ * TRIED with the reason. Its exit code is 1 if one failed.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,11 +13,12 @@ import { agentdojo } from './agentdojo.ts';
 import { clients } from './clients.ts';
 import { json } from './json.ts';
 import { litellm } from './litellm.ts';
+import { litestream } from './litestream.ts';
 import { mcp } from './mcp.ts';
 import { schemathesis } from './schemathesis.ts';
 import { NotTried, World, type Counterpart } from './world.ts';
 
-const counterparts = [litellm, mcp, json, clients, schemathesis, agentdojo];
+const counterparts = [litellm, mcp, json, clients, schemathesis, agentdojo, litestream];
 /** A counterpart that takes longer fails. Its first run includes the install. */
 const limitMs = 20 * patienceMs;
 /** At most so many differences of one counterpart are printed. */

@@ -17,6 +17,13 @@ export const pythonSets = {
 /** Wheels whose data files are read; none of their code runs. */
 export const wheels = { agentdojo: 'agentdojo==0.1.35' } as const;
 
+/** Programs in Go, built by `go install` from the module proxy. */
+export const goPrograms = {
+  litestream: 'github.com/benbjohnson/litestream/cmd/litestream@v0.5.18',
+  /** The release before the format changed; it needs a C compiler. */
+  litestreamOlder: 'github.com/benbjohnson/litestream/cmd/litestream@v0.3.13',
+} as const;
+
 /** Packages of npm. Their install scripts do not run. */
 export const npmSets = {
   mcp: {

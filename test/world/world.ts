@@ -22,7 +22,7 @@ import {
 } from '../support/program.ts';
 import { followed, root, type Run } from '../support/run-svc.ts';
 import { patienceMs } from '../support/waiting.ts';
-import { npmSets, pythonSets, wheels } from './versions.ts';
+import { goPrograms, npmSets, pythonSets, wheels } from './versions.ts';
 
 export type Counterpart = {
   /** The name for `--only`. */
@@ -218,6 +218,17 @@ export class World implements AsyncDisposable {
       await this.need('python3', ['-m', 'pip', 'install', '-q', ...target, wheels[name]]);
     });
     return place;
+  }
+
+  /** @returns the program */
+  async go(name: keyof typeof goPrograms): Promise<string> {
+    const place = join(cache, `go-${name}`);
+    const source = goPrograms[name];
+    await this.#installed(place, [source], async () => {
+      await this.need('go', ['version']);
+      await this.need('env', [`GOBIN=${place}`, 'go', 'install', source]);
+    });
+    return join(place, /(\w+)@/.exec(source)![1]!);
   }
 
   /** @returns the `node_modules` folder that has the set */

@@ -133,7 +133,8 @@ function requestOf(question: Question, signal: AbortSignal): RequestInit {
     headers,
     body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
     signal,
-    credentials: 'omit',
+    // The login of a proxy in front, by which the browser got this page.
+    credentials: 'same-origin',
     cache: 'no-store',
   };
 }

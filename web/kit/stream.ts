@@ -67,7 +67,7 @@ async function once(
     const headers = { ...headersFor(bearer), ...(lastId !== null && { 'last-event-id': lastId }) };
     const { signal } = closing;
     const response = await reach(() =>
-      fetch('/api/v1/events', { headers, signal, credentials: 'omit' }),
+      fetch('/api/v1/events', { headers, signal, credentials: 'same-origin' }),
     );
     if (!response.ok)
       return noteStatus(refusedWith(response.status, await response.text()), bearer);

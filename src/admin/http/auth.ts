@@ -19,6 +19,8 @@ export type OperatorAccess =
   /** `remedy` is one sentence that says how to switch it on. */
   | { readonly kind: 'none'; readonly remedy: string };
 
+const bearerScheme = /^bearer(?:\s|$)/i;
+
 /** The bearer in a request. Two Authorization headers count as wrong. */
 export type BearerState = 'without' | 'wrong' | 'operator';
 
@@ -28,10 +30,16 @@ export type BearerState = 'without' | 'wrong' | 'operator';
  */
 export function bearerStateOf(request: IncomingMessage, access: OperatorAccess): BearerState {
   const sent = request.headersDistinct['authorization'] ?? [];
-  if (!sent.some((header) => /^bearer(?:\s|$)/i.test(header))) return 'without';
+  if (!sent.some((header) => bearerScheme.test(header))) return 'without';
   const token = bearerOf(request);
   const right = token !== null && access.kind === 'bearer' && access.matches(token);
   return right ? 'operator' : 'wrong';
+}
+
+/** Whether a request has nothing but the login of a proxy in front, in a scheme of browsers. */
+export function hasProxyLogin({ headersDistinct }: IncomingMessage): boolean {
+  const sent = headersDistinct['authorization'] ?? [];
+  return sent.length > 0 && sent.every((header) => /^(?:basic|digest) /i.test(header));
 }
 
 const ownNames = new Set(['127.0.0.1', 'localhost', '[::1]']);

@@ -11,6 +11,7 @@ import type { AdminPorts, WarningStatus } from '../admin.ts';
 import { problem, type Answer } from './answer.ts';
 import {
   bearerStateOf,
+  hasProxyLogin,
   isAskedHere,
   isForeign,
   isKnownHost,
@@ -236,7 +237,7 @@ export class RequestGuard {
     const route = [...place.routes.values()].find((one) => one.method === method);
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host, bearer);
-    if (refusal !== null) return this.#mayShow(route, refusal);
+    if (refusal !== null) return this.#mayShow(route, refusal, request);
     const { headersDistinct } = request;
     const read = readValues(route.parameters ?? {}, place.captured, target.query, headersDistinct);
     const exchange = { request, response };
@@ -302,12 +303,14 @@ export class RequestGuard {
 
   /**
    * A browser shows the body of a 401 with an unknown scheme, so it can be a page to sign in on.
+   * The page comes with 200 to a browser that has logged in at a proxy: at a 401 it would drop that
+   * login, and could not load the page's scripts.
    */
-  async #mayShow(route: Route, refusal: Answer): Promise<Answer> {
+  async #mayShow(route: Route, refusal: Answer, request: IncomingMessage): Promise<Answer> {
     const signIn = route.kind === 'read' ? route.signIn : undefined;
     if (signIn === undefined || refusal.status !== 401) return refusal;
     const page = await signIn();
-    if (page.status !== 200) return page;
+    if (page.status !== 200 || hasProxyLogin(request)) return page;
     const { status, headers = {} } = refusal;
     return { ...page, status, headers };
   }

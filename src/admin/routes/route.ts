@@ -10,6 +10,7 @@ import { reasonCharactersMax } from '../../domain/audit.ts';
 import { pageRowsMax, pageRowsUsual } from '../../domain/page.ts';
 import { channelsAsked } from '../channel-named.ts';
 import type { AdminPorts } from '../admin.ts';
+import { NotOverwritten } from '../../ledger/ledger.ts';
 import { deletedSchema } from '../schemas/story.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -280,7 +281,11 @@ export const unread = { 503: 'It cannot be read now: too many ask, or the storag
 /** Shared by every route that deletes people's texts. */
 export const deletion = {
   schema: { name: 'Deleted', of: deletedSchema },
-  problems: { 503: 'The storage failed: not all of it is deleted.' },
+  problems: {
+    503:
+      'The storage failed: not all of it is deleted. Or `not_overwritten`: the rows are deleted, ' +
+      'but another program keeps their bytes on the disk.',
+  },
 } as const;
 
 /**
@@ -294,6 +299,7 @@ export async function deleted(
   try {
     return answerWith(deletedSchema, { deleted: await act() });
   } catch (error) {
+    if (error instanceof NotOverwritten) return problem(503, 'not_overwritten', error.message);
     const state = ports.health();
     if (state.status === 'ok') throw error;
     const detail = `svc cannot work: ${state.reason}. Not all of it is deleted; ask again later.`;

@@ -4,7 +4,7 @@ import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { RetriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { MessageOwner } from '../../domain/story.ts';
-import type { DeadLetterMove, Ledger } from '../../ledger/ledger.ts';
+import { NotOverwritten, type DeadLetterMove, type Ledger } from '../../ledger/ledger.ts';
 
 /** The changes of the ledger that a person may ask for. */
 export type LedgerWrites = Pick<Ledger, 'replay' | 'forget' | 'clearNotes'> &
@@ -42,7 +42,12 @@ export function audited(ledger: Ledger, now: () => number): LedgerWrites {
       return result;
     },
     async forget(whose) {
-      const deleted = await ledger.forget(whose);
+      const deleted = await ledger.forget(whose).catch(async (error: unknown) => {
+        if (error instanceof NotOverwritten) {
+          await note({ ...forgotten(whose), status: 503, reason: null });
+        }
+        throw error;
+      });
       await note({ ...forgotten(whose), status: 200, reason: null });
       return deleted;
     },

@@ -17,7 +17,7 @@ import {
   type OpenStore,
   type StoreProblem,
 } from '../../app/storage.ts';
-import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
+import { NotOverwritten, ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
 import type { Refusal } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { findStorage } from '../frame/find-storage.ts';
@@ -200,7 +200,9 @@ async function reportFailures({ io }: LedgerLocation, act: () => Promise<number>
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof Unanswered || error instanceof ReadFailed)) throw error;
+    const isForPerson =
+      error instanceof Unanswered || error instanceof ReadFailed || error instanceof NotOverwritten;
+    if (!isForPerson) throw error;
     io.stderr.write(`${error.message}\n`);
     return exitCode.failed;
   }

@@ -25,18 +25,19 @@ import type { Deferral } from '../../domain/reply.ts';
 import type { ConversationKey, MessageOwner } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
-import type {
-  ChannelBacklog,
-  Claim,
-  CursorMove,
-  DeadLetterMove,
-  DeferredReplies,
-  Durability,
-  Effects,
-  Gauges,
-  InClaim,
-  Ledger,
-  OutClaim,
+import {
+  NotOverwritten,
+  type ChannelBacklog,
+  type Claim,
+  type CursorMove,
+  type DeadLetterMove,
+  type DeferredReplies,
+  type Durability,
+  type Effects,
+  type Gauges,
+  type InClaim,
+  type Ledger,
+  type OutClaim,
 } from '../ledger.ts';
 import { OpenApprovals } from './approvals.ts';
 import { ClaimedAttachments, Claims, KeptPreviews, ToolCalls } from './claims.ts';
@@ -307,11 +308,16 @@ export class QueueLedger implements Ledger {
     const before = this.#rows.nextSeq();
     const theirs = { whose, beforeId: this.#deps.ids.message() };
     const gone = await this.#forgetHere(theirs);
-    const deleted = await this.#storage.forgetting.forget({ ...theirs, ...gone, before });
+    const forgetting = this.#storage.forgetting.forget({ ...theirs, ...gone, before });
+    const deleted = await forgetting.catch((error: unknown) => {
+      if (error instanceof NotOverwritten) return error;
+      throw error;
+    });
     // The stored takeover names the conversation.
     if (whose.kind === 'conversation') await this.takeovers.end(whose);
     this.#storage.crashIsolation?.changed();
     this.#intake.settled();
+    if (typeof deleted !== 'number') throw deleted;
     return deleted;
   }
 

@@ -10,6 +10,7 @@ import {
   accept,
   answer,
   deliver,
+  hook,
   oneIn,
   oneOut,
   said,
@@ -19,7 +20,8 @@ import {
 } from '../../../test/contract/ledger/kit.ts';
 import { ended, LedgerFolder } from '../../../test/fake/ledger-folder.ts';
 import { failure } from '../../domain/failure.ts';
-import type { OutClaim } from '../ledger.ts';
+import type { MessageOwner } from '../../domain/story.ts';
+import { NotOverwritten, type OutClaim } from '../ledger.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
@@ -96,6 +98,47 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     const heldMs = 100;
     setTimeout(() => other.close(), heldMs);
     await using _ = await place.open({ limits: { busyMs: patienceMs } });
+  });
+
+  test('keep deleted bytes while another program reads on, and a deletion says so', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open({ limits: { readersMs: 0 } });
+    const words = 'words that are to go';
+    await accept(it, said('ann', words));
+    const other = new DatabaseSync(place.path, { readOnly: true, timeout: patienceMs });
+    other.exec('BEGIN');
+    other.prepare('SELECT count(*) FROM inbox').get();
+    const ann: MessageOwner = { kind: 'sender', channel: hook, sender: 'sender of ann' };
+    await assert.rejects(it.ledger.forget(ann), NotOverwritten);
+    assert.deepEqual(await takeIn(it, 1), [], 'it is deleted');
+    assert.ok((await readFile(`${place.path}-wal`)).includes(words));
+    other.close();
+    assert.equal(await it.ledger.forget(ann), 0, 'once more: it only overwrites');
+    for (const end of ['', '-wal']) {
+      assert.ok(!(await readFile(`${place.path}${end}`)).includes(words), `svc.db${end}`);
+    }
+  });
+
+  test('are not written once more after a crash while another program writes', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    const other = new DatabaseSync(place.path, { timeout: patienceMs });
+    other.exec('BEGIN');
+    other.prepare('SELECT count(*) FROM inbox').get();
+    await accept(it, said('ann', 'hi'));
+    // The log stays, since the other program has it open.
+    await ended(it.ledger);
+    other.exec('COMMIT; BEGIN IMMEDIATE');
+    const writtenAt = async () => (await stat(`${place.path}-wal`, { bigint: true })).mtimeNs;
+    const before = await writtenAt();
+    const problem = await place.try({ limits: { lockedMs: 50, busyMs: 50 } });
+    assert.ok('kind' in problem && problem.code === 'storage_locked');
+    assert.equal(await writtenAt(), before);
+    other.exec('ROLLBACK');
+    await using again = await place.open();
+    assert.notEqual(await writtenAt(), before, 'now it is');
+    assert.equal((await oneIn(again)).message.text, 'hi');
+    other.close();
   });
 
   test('of a newer svc are refused and left as they are', async () => {

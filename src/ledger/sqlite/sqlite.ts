@@ -13,7 +13,6 @@ import { GroupCommit } from './write/group-commit.ts';
 import {
   freeBytesAt,
   prepareFiles,
-  rewriteLog,
   takeOwnerLock,
   forgetNotedEnd,
   notedEnd,
@@ -59,7 +58,6 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     prepareFiles(path);
     lock = takeOwnerLock(path);
     if (lock === null) return lockedProblem(path);
-    rewriteLog(path);
     const limits = { ...sqliteLimits, ...options.limits };
     const start = options.startWriter ?? startWriter;
     const { pagesMax, busyMs, lockedMs } = limits;

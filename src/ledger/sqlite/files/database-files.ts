@@ -46,12 +46,26 @@ export function freeBytesAt(path: string): number {
  *
  * After a failed sync the system may treat unwritten pages as safe, and no later sync writes them
  * again. A power cut would then lose them, and the messages accepted after them. Only the owner
- * calls this, before SQLite has opened the files.
- * @throws the system's error
+ * calls this, before it writes to the database or reads from it.
+ *
+ * Another program may write to the same log, as a replicator does. So the log is locked meanwhile:
+ * otherwise old bytes could come over newer ones.
+ * @param db a connection to that database
+ * @throws the system's error, or SQLite's
  */
-export function rewriteLog(path: string): void {
+export function rewriteLog(db: DatabaseSync, path: string): void {
   const log = `${path}-wal`;
   if (!existsSync(log)) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // SQLite removes the log of an empty database.
+    if (existsSync(log)) rewrite(log);
+  } finally {
+    db.exec('ROLLBACK');
+  }
+}
+
+function rewrite(log: string): void {
   const file = openSync(log, 'r+');
   try {
     const part = Buffer.allocUnsafe(rewriteBytes);

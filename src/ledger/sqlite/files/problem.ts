@@ -58,7 +58,11 @@ const byErrcode: Readonly<Record<number, { readonly code: string; readonly sente
 /** @param fault the error from opening it, in this thread or in the writer's */
 export function problemOf(
   path: string,
-  fault: { readonly errcode?: number; readonly code?: string; readonly message: string },
+  fault: {
+    readonly errcode?: number;
+    readonly code?: string | undefined;
+    readonly message: string;
+  },
 ): StoreProblem {
   const known = byErrcode[(fault.errcode ?? 0) & 0xff] ?? bySystem[fault.code ?? ''];
   if (known !== undefined) return problem(known.code, `The database ${path} ${known.sentence}.`);

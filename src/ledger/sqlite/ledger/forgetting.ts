@@ -13,6 +13,7 @@ import type { ConversationId, ChannelKey } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
 import type { Forgotten } from '../../engine/storage.ts';
 import { wholeIdLength } from '../../engine/queue.ts';
+import { NotOverwritten } from '../../ledger.ts';
 import { notesCleared } from '../write/turn-writes.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { SqliteDeps } from './deps.ts';
@@ -75,10 +76,15 @@ export class Forgetting {
     return count;
   }
 
-  /** Resolves when the disk holds no byte of the deleted rows. */
+  /**
+   * Resolves when the disk holds no byte of the deleted rows.
+   * @throws NotOverwritten if another program reads from the log all the time
+   */
   async #overwrite(): Promise<void> {
-    const { groupCommit } = this.#deps;
+    const { groupCommit, limits } = this.#deps;
+    let triesLeft = Math.ceil(limits.readersMs / checkpointAgainMs);
     for (let whole = await groupCommit.checkpoint('vacuum'); !whole;) {
+      if (triesLeft-- <= 0) throw new NotOverwritten();
       await new Promise((resolve) => setTimeout(resolve, checkpointAgainMs));
       whole = await groupCommit.checkpoint('log');
     }

@@ -28,6 +28,8 @@ export type SqliteLimits = WaitingLimits & {
    * to open it holds it alone until it has read the log.
    */
   readonly busyMs: number;
+  /** How long a deletion waits for other programs that read from the log. */
+  readonly readersMs: number;
   /** How long a start waits for another program that writes the database. */
   readonly lockedMs: number;
 };
@@ -38,6 +40,7 @@ export const sqliteLimits: SqliteLimits = {
   freeBytesMin: 256 * 1024 * 1024,
   pagesMax: null,
   busyMs: 2_000,
+  readersMs: 5_000,
   lockedMs: 10_000,
   closeMs: 10_000,
   endMs: 1_000,

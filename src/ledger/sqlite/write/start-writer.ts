@@ -23,7 +23,11 @@ export type StartWriter = (
   upgrading?: (upgrade: Upgrade) => void,
 ) => Promise<Writer | WriterProblem>;
 
-export type WriterProblem = { readonly errcode: number; readonly message: string };
+export type WriterProblem = {
+  readonly errcode: number;
+  readonly code?: string | undefined;
+  readonly message: string;
+};
 
 /** Starts the writer in a thread of its own. */
 export const startWriter: StartWriter = (data, upgrading) =>

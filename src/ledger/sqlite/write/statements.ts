@@ -290,7 +290,14 @@ export type FromWriter =
   /** Sent before `open`, when a database of an older svc is upgraded. */
   | ({ readonly kind: 'upgrading' } & Upgrade)
   | { readonly kind: 'open' }
-  | { readonly kind: 'unopened'; readonly errcode: number; readonly message: string }
+  | {
+      readonly kind: 'unopened';
+      /** SQLite's; 0: another error. */
+      readonly errcode: number;
+      /** The system's. */
+      readonly code: string | undefined;
+      readonly message: string;
+    }
   | { readonly kind: 'disk'; readonly freeBytes: number }
   /** `whole`: the log has been folded into the database, and is empty. */
   | { readonly kind: 'checkpointed'; readonly whole: boolean }

@@ -6,7 +6,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
 import { migrate, type Upgrade } from '../files/migrations.ts';
-import { freeBytesAt, sqliteBusy } from '../files/database-files.ts';
+import { freeBytesAt, rewriteLog, sqliteBusy } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import {
   isPlain,
@@ -149,8 +149,15 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
       if (db.isOpen) db.close();
     };
   } catch (error) {
-    const { errcode = 0, message, name } = error as Error & { errcode?: number };
-    send({ kind: 'unopened', errcode, message: `${name}: ${message}` });
+    const {
+      errcode = 0,
+      code,
+      message,
+      name,
+    } = error as NodeJS.ErrnoException & {
+      errcode?: number;
+    };
+    send({ kind: 'unopened', errcode, code, message: `${name}: ${message}` });
     port.close();
     return () => {};
   }
@@ -162,6 +169,7 @@ function open(
 ): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: lockedMs });
   try {
+    rewriteLog(db, path);
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
     // Only a database without pages can take this setting. For any other it would be an extra
     // commit.
