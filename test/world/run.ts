@@ -11,13 +11,22 @@ import { root } from '../support/run-svc.ts';
 import { patienceMs } from '../support/waiting.ts';
 import { agentdojo } from './agentdojo.ts';
 import { clients } from './clients.ts';
+import { homeAssistant } from './home-assistant.ts';
 import { json } from './json.ts';
 import { litellm } from './litellm.ts';
 import { mcp } from './mcp.ts';
 import { schemathesis } from './schemathesis.ts';
 import { NotTried, World, type Counterpart } from './world.ts';
 
-const counterparts = [litellm, mcp, json, clients, schemathesis, agentdojo];
+const counterparts = [
+  litellm,
+  mcp,
+  json,
+  clients,
+  schemathesis,
+  agentdojo,
+  homeAssistant,
+];
 /** A counterpart that takes longer fails. Its first run includes the install. */
 const limitMs = 20 * patienceMs;
 /** At most so many differences of one counterpart are printed. */
