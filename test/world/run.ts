@@ -15,6 +15,7 @@ import { homeAssistant } from './home-assistant.ts';
 import { json } from './json.ts';
 import { litellm } from './litellm.ts';
 import { mcp } from './mcp.ts';
+import { nodeRed } from './node-red.ts';
 import { schemathesis } from './schemathesis.ts';
 import { NotTried, World, type Counterpart } from './world.ts';
 
@@ -26,6 +27,7 @@ const counterparts = [
   schemathesis,
   agentdojo,
   homeAssistant,
+  nodeRed,
 ];
 /** A counterpart that takes longer fails. Its first run includes the install. */
 const limitMs = 20 * patienceMs;

