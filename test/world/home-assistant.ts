@@ -113,7 +113,8 @@ async function notificationsOf(url: string, token: string): ReturnType<Home['not
   socket.addEventListener('error', () => answer.reject(new Error('the web socket failed')));
   socket.addEventListener('message', ({ data }) => {
     const { type, result } = JSON.parse(String(data)) as { type: string; result?: never };
-    if (type === 'auth_required') socket.send(JSON.stringify({ type: 'auth', access_token: token }));
+    if (type === 'auth_required')
+      socket.send(JSON.stringify({ type: 'auth', access_token: token }));
     if (type === 'auth_ok') {
       socket.send(JSON.stringify({ id: 1, type: 'persistent_notification/get' }));
     }

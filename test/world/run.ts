@@ -19,16 +19,7 @@ import { nodeRed } from './node-red.ts';
 import { schemathesis } from './schemathesis.ts';
 import { NotTried, World, type Counterpart } from './world.ts';
 
-const counterparts = [
-  litellm,
-  mcp,
-  json,
-  clients,
-  schemathesis,
-  agentdojo,
-  homeAssistant,
-  nodeRed,
-];
+const counterparts = [litellm, mcp, json, clients, schemathesis, agentdojo, homeAssistant, nodeRed];
 /** A counterpart that takes longer fails. Its first run includes the install. */
 const limitMs = 20 * patienceMs;
 /** At most so many differences of one counterpart are printed. */
