@@ -5,7 +5,8 @@
  *
  * Format: `{"version": 1, "servers": {<name>: {<tool>: <pin>}}}`, where a pin is
  * `{"hash", "parts", "effect"?, "pinned_at"}`. `hash` is SHA-256 in hex over canonical JSON of
- * name, description, inputSchema and annotations.
+ * name, description, inputSchema and annotations; the order of the values of an `enum` is of no
+ * account. A pin of the same with each `enum` as the server wrote it holds, too.
  */
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

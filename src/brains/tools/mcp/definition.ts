@@ -201,11 +201,29 @@ export type Definition = {
   readonly description: string | null;
   readonly inputSchema: object;
   readonly annotations: object | null;
-  /** SHA-256 in hex over the whole definition. */
+  /** SHA-256 in hex over the whole definition, whatever the order of the values of an `enum`. */
   readonly hash: string;
   /** The hash of each part. */
-  readonly parts: Readonly<Record<'description' | 'inputSchema' | 'annotations', string>>;
+  readonly parts: Parts;
+  /** The same with each `enum` in the server's order: pins that svc made before it sorted them. */
+  readonly inOrder: { readonly hash: string; readonly parts: Parts };
 };
+
+type Parts = Readonly<Record<'description' | 'inputSchema' | 'annotations', string>>;
+type Facts = Pick<Definition, 'name' | 'description' | 'inputSchema' | 'annotations'>;
+
+/** @returns the parts that differ from the pin, if they are known; null: it is the pinned tool */
+export function changesSince(
+  pin: { readonly hash: string; readonly parts: Readonly<Record<string, string>> },
+  definition: Definition,
+): readonly string[] | null {
+  const { hash, parts, inOrder } = definition;
+  if (pin.hash === hash || pin.hash === inOrder.hash) return null;
+  const names = Object.keys(parts) as (keyof Parts)[];
+  return names.filter((name) => {
+    return pin.parts[name] !== parts[name] && pin.parts[name] !== inOrder.parts[name];
+  });
+}
 
 const descriptionMax = 2_000;
 const schemaBytesMax = 32 * 1024;
@@ -224,16 +242,52 @@ export function definitionOf(tool: unknown): Definition | null {
     annotations: isObject(annotations) ? annotations : null,
   };
   const schemaText = canonicalJson(inputSchema);
-  const text = canonicalJson(facts);
-  if (text === null || schemaText === null) return null;
+  if (schemaText === null || canonicalJson(facts) === null) return null;
   if (Buffer.byteLength(schemaText) > schemaBytesMax) return null;
-  const { description: words, inputSchema: schema, annotations: notes } = facts;
+  const sorted = sortedEnums(inputSchema);
+  if (sorted === null) return null;
+  const hashes = hashesOf({ ...facts, inputSchema: sorted });
+  return { ...facts, ...hashes, inOrder: hashesOf(facts) };
+}
+
+function hashesOf(facts: Facts): { readonly hash: string; readonly parts: Parts } {
+  const hashOf = (value: unknown): string => sha256(canonicalJson(value) ?? '');
+  const { description, inputSchema, annotations } = facts;
   const parts = {
-    description: sha256(canonicalJson(words) ?? ''),
-    inputSchema: sha256(canonicalJson(schema) ?? ''),
-    annotations: sha256(canonicalJson(notes) ?? ''),
+    description: hashOf(description),
+    inputSchema: hashOf(inputSchema),
+    annotations: hashOf(annotations),
   };
-  return { ...facts, hash: sha256(text), parts };
+  return { hash: hashOf(facts), parts };
+}
+
+/** Keywords whose values are data and no schema. */
+const dataKeys = new Set(['const', 'default', 'examples']);
+
+/**
+ * The order of the values of an `enum` means nothing, and Home Assistant writes another one after
+ * each start.
+ * @returns null: the schema is too deep
+ */
+function sortedEnums(schema: object): object | null {
+  try {
+    return withSortedEnums(schema) as object;
+  } catch {
+    return null;
+  }
+}
+
+function withSortedEnums(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedEnums);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => {
+      if (dataKeys.has(key)) return [key, part];
+      if (key !== 'enum' || !Array.isArray(part)) return [key, withSortedEnums(part)];
+      const values = part.map((one: unknown) => [canonicalJson(one) ?? '', one] as const);
+      return [key, values.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)];
+    }),
+  );
 }
 
 function sha256(text: string): string {

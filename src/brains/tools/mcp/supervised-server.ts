@@ -13,7 +13,7 @@ import { pause } from '../../../lib/backoff.ts';
 import { isNear } from '../../../lib/ip-address.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
-import type { Definition } from './definition.ts';
+import { changesSince, type Definition } from './definition.ts';
 import type { McpServerState, McpHealth, McpToolState } from '../../../domain/tool-use.ts';
 import type { McpCall, McpServer, PinnedDefinition } from './mcp.ts';
 import type { PinsFile } from './pins-file.ts';
@@ -80,7 +80,8 @@ export class SupervisedServer implements McpServer {
   definition(tool: string): PinnedDefinition | null {
     const definition = this.#definitions?.get(tool);
     const pin = this.#options.pins.of(this.config.name, tool);
-    if (definition === undefined || pin === null || pin.hash !== definition.hash) return null;
+    if (definition === undefined || pin === null) return null;
+    if (changesSince(pin, definition) !== null) return null;
     return { ...definition, effect: pin.effect };
   }
 
@@ -276,7 +277,7 @@ export class SupervisedServer implements McpServer {
     const definition = this.#definitions.get(tool);
     if (definition === undefined) return 'missing';
     if (pin === null) return 'not_pinned';
-    return pin.hash === definition.hash ? 'announced' : 'changed';
+    return changesSince(pin, definition) === null ? 'announced' : 'changed';
   }
 
   #isCertainlyNear(): boolean {
