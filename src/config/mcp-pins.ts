@@ -25,6 +25,27 @@ export type Pin = {
   readonly pinnedAt: string;
 };
 
+/** A tool as a server describes it now, to compare with its pin. */
+export type Fingerprint = {
+  /** SHA-256 in hex over the whole definition, whatever the order of the values of an `enum`. */
+  readonly hash: string;
+  /** The hash of each part. */
+  readonly parts: Readonly<Record<string, string>>;
+  /** The same with each `enum` in the server's order: pins that svc made before it sorted them. */
+  readonly inOrder: Pick<Fingerprint, 'hash' | 'parts'>;
+};
+
+/** @returns the parts that differ from the pin, if they are known; null: it is the pinned tool */
+export function changesSince(
+  pin: Pick<Pin, 'hash' | 'parts'>,
+  { hash, parts, inOrder }: Fingerprint,
+): readonly string[] | null {
+  if (pin.hash === hash || pin.hash === inOrder.hash) return null;
+  return Object.keys(parts).filter((name) => {
+    return pin.parts[name] !== parts[name] && pin.parts[name] !== inOrder.parts[name];
+  });
+}
+
 /** By server, then by the tool's own name. */
 export type Pins = ReadonlyMap<string, ReadonlyMap<string, Pin>>;
 

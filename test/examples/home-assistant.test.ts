@@ -34,7 +34,7 @@ const svcPackage = parsed.find(
   (one): one is Package => typeof one === 'object' && one !== null && 'rest_command' in one,
 )!;
 
-test('every YAML of the page parses, and the package names the secrets that the page prints', () => {
+test('every YAML of the page parses, and names the secrets that the page prints', () => {
   assert.equal(parsed.length, 5);
   const used = [...page.matchAll(/!secret (\w+)/g)].map(([, name]) => name);
   const printed = [...page.matchAll(/^ {3}(svc_\w+): "/gm)].map(([, name]) => name);
@@ -51,7 +51,7 @@ test('every YAML of the page parses, and the package names the secrets that the 
   ]);
 });
 
-test('svc takes the message of the package once, and its reply has what the page reads', async () => {
+test('svc takes the message once, and its reply has what the page reads', async () => {
   await using svc = await startAnswering();
   const {
     method,

@@ -54,7 +54,11 @@ async function startHome(world: World, bin: string, port: number, svc: Svc): Pro
   await writeFile(join(folder, 'packages', 'svc.yaml'), package_!.text);
   await writeFile(
     join(folder, 'secrets.yaml'),
-    `svc_url: "${svc.url}"\nsvc_authorization: "Bearer ${secret}"\nsvc_webhook_id: "${webhookId}"\n`,
+    JSON.stringify({
+      svc_url: svc.url,
+      svc_authorization: `Bearer ${secret}`,
+      svc_webhook_id: webhookId,
+    }),
   );
   const run = world.start(join(bin, 'hass'), ['--config', folder, '--skip-pip']);
   const over = run.ended.then(({ code }) => {

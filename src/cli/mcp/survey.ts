@@ -1,9 +1,8 @@
 /** Shared by the commands for MCP servers: asks each server once and reads the pins. */
 import type { Config, Secrets } from '../../config/config.ts';
-import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
+import { changesSince, pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';
 import { createEvents } from '../../telemetry/events.ts';
-import { changesSince } from '../../brains/tools/mcp/definition.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';

@@ -2,7 +2,8 @@
 // oxlint-disable unicorn/no-thenable -- JSON Schema has a keyword of this name
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changesSince, definitionOf, parametersForModel } from './definition.ts';
+import { changesSince } from '../../../config/mcp-pins.ts';
+import { definitionOf, parametersForModel } from './definition.ts';
 
 const parameters = (inputSchema: object) =>
   parametersForModel(definitionOf({ name: 'a', inputSchema })!);

@@ -1,4 +1,5 @@
 /** The definition of a server's tool: bounded, hashed for its pin, and made fit for a model. */
+import type { Fingerprint } from '../../../config/mcp-pins.ts';
 import { canonicalJson, isObject } from '../../../lib/json.ts';
 import { nodeCrypto } from '../../../lib/node-http.ts';
 import type { ToolParameters } from '../tool.ts';
@@ -194,36 +195,16 @@ function isSchema(value: unknown): value is Schema {
   return isObject(value);
 }
 
-export type Definition = {
+export type Definition = Fingerprint & {
   /** The server's own name for the tool. */
   readonly name: string;
   /** As the server wrote it; null: there is none. */
   readonly description: string | null;
   readonly inputSchema: object;
   readonly annotations: object | null;
-  /** SHA-256 in hex over the whole definition, whatever the order of the values of an `enum`. */
-  readonly hash: string;
-  /** The hash of each part. */
-  readonly parts: Parts;
-  /** The same with each `enum` in the server's order: pins that svc made before it sorted them. */
-  readonly inOrder: { readonly hash: string; readonly parts: Parts };
 };
 
-type Parts = Readonly<Record<'description' | 'inputSchema' | 'annotations', string>>;
 type Facts = Pick<Definition, 'name' | 'description' | 'inputSchema' | 'annotations'>;
-
-/** @returns the parts that differ from the pin, if they are known; null: it is the pinned tool */
-export function changesSince(
-  pin: { readonly hash: string; readonly parts: Readonly<Record<string, string>> },
-  definition: Definition,
-): readonly string[] | null {
-  const { hash, parts, inOrder } = definition;
-  if (pin.hash === hash || pin.hash === inOrder.hash) return null;
-  const names = Object.keys(parts) as (keyof Parts)[];
-  return names.filter((name) => {
-    return pin.parts[name] !== parts[name] && pin.parts[name] !== inOrder.parts[name];
-  });
-}
 
 const descriptionMax = 2_000;
 const schemaBytesMax = 32 * 1024;
@@ -250,7 +231,7 @@ export function definitionOf(tool: unknown): Definition | null {
   return { ...facts, ...hashes, inOrder: hashesOf(facts) };
 }
 
-function hashesOf(facts: Facts): { readonly hash: string; readonly parts: Parts } {
+function hashesOf(facts: Facts): Pick<Fingerprint, 'hash' | 'parts'> {
   const hashOf = (value: unknown): string => sha256(canonicalJson(value) ?? '');
   const { description, inputSchema, annotations } = facts;
   const parts = {

@@ -9,11 +9,12 @@
  * once. New calls wait for the new session, and calls that met the old one are repeated, once.
  */
 import type { McpServerConfig } from '../../../config/config.ts';
+import { changesSince } from '../../../config/mcp-pins.ts';
 import { pause } from '../../../lib/backoff.ts';
 import { isNear } from '../../../lib/ip-address.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
-import { changesSince, type Definition } from './definition.ts';
+import type { Definition } from './definition.ts';
 import type { McpServerState, McpHealth, McpToolState } from '../../../domain/tool-use.ts';
 import type { McpCall, McpServer, PinnedDefinition } from './mcp.ts';
 import type { PinsFile } from './pins-file.ts';
