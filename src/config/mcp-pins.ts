@@ -5,7 +5,8 @@
  *
  * Format: `{"version": 1, "servers": {<name>: {<tool>: <pin>}}}`, where a pin is
  * `{"hash", "parts", "effect"?, "pinned_at"}`. `hash` is SHA-256 in hex over canonical JSON of
- * name, description, inputSchema and annotations.
+ * name, description, inputSchema and annotations; the order of the values of an `enum` is of no
+ * account. A pin of the same with each `enum` as the server wrote it holds, too.
  */
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -23,6 +24,27 @@ export type Pin = {
   readonly effect: boolean;
   readonly pinnedAt: string;
 };
+
+/** A tool as a server describes it now, to compare with its pin. */
+export type Fingerprint = {
+  /** SHA-256 in hex over the whole definition, whatever the order of the values of an `enum`. */
+  readonly hash: string;
+  /** The hash of each part. */
+  readonly parts: Readonly<Record<string, string>>;
+  /** The same with each `enum` in the server's order: pins that svc made before it sorted them. */
+  readonly inOrder: Pick<Fingerprint, 'hash' | 'parts'>;
+};
+
+/** @returns the parts that differ from the pin, if they are known; null: it is the pinned tool */
+export function changesSince(
+  pin: Pick<Pin, 'hash' | 'parts'>,
+  { hash, parts, inOrder }: Fingerprint,
+): readonly string[] | null {
+  if (pin.hash === hash || pin.hash === inOrder.hash) return null;
+  return Object.keys(parts).filter((name) => {
+    return pin.parts[name] !== parts[name] && pin.parts[name] !== inOrder.parts[name];
+  });
+}
 
 /** By server, then by the tool's own name. */
 export type Pins = ReadonlyMap<string, ReadonlyMap<string, Pin>>;

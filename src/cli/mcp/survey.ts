@@ -1,6 +1,6 @@
 /** Shared by the commands for MCP servers: asks each server once and reads the pins. */
 import type { Config, Secrets } from '../../config/config.ts';
-import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
+import { changesSince, pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';
 import { createEvents } from '../../telemetry/events.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -76,9 +76,8 @@ export function toolLines({ server, listed, answer }: SurveyedServer, pins: Pins
     if (definition === undefined) return { tool, state: 'not offered', changed: [] };
     const pin = own?.get(tool);
     if (pin === undefined) return { tool, state: 'not pinned', changed: [] };
-    if (pin.hash === definition.hash) return { tool, state: 'pinned', changed: [] };
-    const parts = Object.entries(definition.parts);
-    const changed = parts.flatMap(([part, hash]) => (pin.parts[part] === hash ? [] : [part]));
+    const changed = changesSince(pin, definition);
+    if (changed === null) return { tool, state: 'pinned', changed: [] };
     return { tool, state: 'changed', changed };
   });
   if (answer.kind === 'down') return lines;

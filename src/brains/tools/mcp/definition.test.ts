@@ -2,6 +2,7 @@
 // oxlint-disable unicorn/no-thenable -- JSON Schema has a keyword of this name
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { changesSince } from '../../../config/mcp-pins.ts';
 import { definitionOf, parametersForModel } from './definition.ts';
 
 const parameters = (inputSchema: object) =>
@@ -108,4 +109,43 @@ test('references in a circle, and references that double, come to an end', () =>
 test('an argument without a schema is an argument of any kind', () => {
   const flat = parameters({ type: 'object', properties: { a: true, b: null, c: text } });
   assert.deepEqual(flat.properties, { a: {}, b: {}, c: text });
+});
+
+const withValues = (values: readonly string[], description = 'Turns a device on.') =>
+  definitionOf({
+    name: 'HassTurnOn',
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: { device_class: { type: 'array', items: { ...text, enum: values } } },
+    },
+  })!;
+
+test('a pin holds where a server lists the values of an enum in another order', () => {
+  const [pin, again] = [withValues(['door', 'gate', 'tv']), withValues(['tv', 'door', 'gate'])];
+  assert.equal(changesSince(pin, again), null);
+  assert.deepEqual(changesSince(pin, withValues(['door', 'gate'])), ['inputSchema']);
+  assert.deepEqual(changesSince(pin, withValues(['tv', 'door', 'gate'], 'Other.')), [
+    'description',
+  ]);
+});
+
+test('a pin of a release that knew only the written order holds in that order', () => {
+  const { inOrder } = withValues(['tv', 'door']);
+  assert.notEqual(inOrder.hash, withValues(['tv', 'door']).hash);
+  assert.equal(changesSince(inOrder, withValues(['tv', 'door'])), null);
+  assert.deepEqual(changesSince(inOrder, withValues(['tv', 'door'], 'Other.')), ['description']);
+  assert.deepEqual(changesSince(inOrder, withValues(['door', 'tv'])), ['inputSchema']);
+});
+
+test('the order of a value that is data counts', () => {
+  const schemaOf = (list: readonly string[]) =>
+    definitionOf({ name: 'a', inputSchema: { type: 'object', default: { enum: list } } })!;
+  assert.deepEqual(changesSince(schemaOf(['a', 'b']), schemaOf(['b', 'a'])), ['inputSchema']);
+});
+
+test('a schema that is too deep to read is no tool', () => {
+  let inputSchema: object = {};
+  for (let depth = 0; depth < 20_000; depth++) inputSchema = { a: inputSchema };
+  assert.equal(definitionOf({ name: 'a', inputSchema }), null);
 });

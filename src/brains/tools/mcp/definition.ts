@@ -1,4 +1,5 @@
 /** The definition of a server's tool: bounded, hashed for its pin, and made fit for a model. */
+import type { Fingerprint } from '../../../config/mcp-pins.ts';
 import { canonicalJson, isObject } from '../../../lib/json.ts';
 import { nodeCrypto } from '../../../lib/node-http.ts';
 import type { ToolParameters } from '../tool.ts';
@@ -194,18 +195,16 @@ function isSchema(value: unknown): value is Schema {
   return isObject(value);
 }
 
-export type Definition = {
+export type Definition = Fingerprint & {
   /** The server's own name for the tool. */
   readonly name: string;
   /** As the server wrote it; null: there is none. */
   readonly description: string | null;
   readonly inputSchema: object;
   readonly annotations: object | null;
-  /** SHA-256 in hex over the whole definition. */
-  readonly hash: string;
-  /** The hash of each part. */
-  readonly parts: Readonly<Record<'description' | 'inputSchema' | 'annotations', string>>;
 };
+
+type Facts = Pick<Definition, 'name' | 'description' | 'inputSchema' | 'annotations'>;
 
 const descriptionMax = 2_000;
 const schemaBytesMax = 32 * 1024;
@@ -224,16 +223,52 @@ export function definitionOf(tool: unknown): Definition | null {
     annotations: isObject(annotations) ? annotations : null,
   };
   const schemaText = canonicalJson(inputSchema);
-  const text = canonicalJson(facts);
-  if (text === null || schemaText === null) return null;
+  if (schemaText === null || canonicalJson(facts) === null) return null;
   if (Buffer.byteLength(schemaText) > schemaBytesMax) return null;
-  const { description: words, inputSchema: schema, annotations: notes } = facts;
+  const sorted = sortedEnums(inputSchema);
+  if (sorted === null) return null;
+  const hashes = hashesOf({ ...facts, inputSchema: sorted });
+  return { ...facts, ...hashes, inOrder: hashesOf(facts) };
+}
+
+function hashesOf(facts: Facts): Pick<Fingerprint, 'hash' | 'parts'> {
+  const hashOf = (value: unknown): string => sha256(canonicalJson(value) ?? '');
+  const { description, inputSchema, annotations } = facts;
   const parts = {
-    description: sha256(canonicalJson(words) ?? ''),
-    inputSchema: sha256(canonicalJson(schema) ?? ''),
-    annotations: sha256(canonicalJson(notes) ?? ''),
+    description: hashOf(description),
+    inputSchema: hashOf(inputSchema),
+    annotations: hashOf(annotations),
   };
-  return { ...facts, hash: sha256(text), parts };
+  return { hash: hashOf(facts), parts };
+}
+
+/** Keywords whose values are data and no schema. */
+const dataKeys = new Set(['const', 'default', 'examples']);
+
+/**
+ * The order of the values of an `enum` means nothing, and Home Assistant writes another one after
+ * each start.
+ * @returns null: the schema is too deep
+ */
+function sortedEnums(schema: object): object | null {
+  try {
+    return withSortedEnums(schema) as object;
+  } catch {
+    return null;
+  }
+}
+
+function withSortedEnums(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedEnums);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => {
+      if (dataKeys.has(key)) return [key, part];
+      if (key !== 'enum' || !Array.isArray(part)) return [key, withSortedEnums(part)];
+      const values = part.map((one: unknown) => [canonicalJson(one) ?? '', one] as const);
+      return [key, values.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)];
+    }),
+  );
 }
 
 function sha256(text: string): string {

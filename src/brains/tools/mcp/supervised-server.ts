@@ -9,6 +9,7 @@
  * once. New calls wait for the new session, and calls that met the old one are repeated, once.
  */
 import type { McpServerConfig } from '../../../config/config.ts';
+import { changesSince } from '../../../config/mcp-pins.ts';
 import { pause } from '../../../lib/backoff.ts';
 import { isNear } from '../../../lib/ip-address.ts';
 import type { ToolResult } from '../tool.ts';
@@ -80,7 +81,8 @@ export class SupervisedServer implements McpServer {
   definition(tool: string): PinnedDefinition | null {
     const definition = this.#definitions?.get(tool);
     const pin = this.#options.pins.of(this.config.name, tool);
-    if (definition === undefined || pin === null || pin.hash !== definition.hash) return null;
+    if (definition === undefined || pin === null) return null;
+    if (changesSince(pin, definition) !== null) return null;
     return { ...definition, effect: pin.effect };
   }
 
@@ -276,7 +278,7 @@ export class SupervisedServer implements McpServer {
     const definition = this.#definitions.get(tool);
     if (definition === undefined) return 'missing';
     if (pin === null) return 'not_pinned';
-    return pin.hash === definition.hash ? 'announced' : 'changed';
+    return changesSince(pin, definition) === null ? 'announced' : 'changed';
   }
 
   #isCertainlyNear(): boolean {
