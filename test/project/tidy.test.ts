@@ -411,8 +411,11 @@ const linesMost: Record<string, number> = {
   // The catalog has kind, labels and meaning of each metric, for the page and the reference.
   'src/telemetry': 2_950,
 };
-/** The limits of the program, and its goals. */
-const whole = { lines: { most: 113_500, goal: 85_000 }, files: { most: 640, goal: 500 } };
+/**
+ * The limits of the program, and its goals. The last 400 lines came with metrics of cost, budgets,
+ * approvals and first words, and with what Litestream, Home Assistant and proxies showed.
+ */
+const whole = { lines: { most: 113_900, goal: 85_000 }, files: { most: 640, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
 const coreLines = { most: 49_500, goal: 45_000 };
