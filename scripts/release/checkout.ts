@@ -12,7 +12,7 @@ import { filesIn } from './files.ts';
  * accepts no hidden file, no database, and only the kinds of files that documents and examples use.
  */
 const publishedKinds =
-  /^(?:[^./][^/]*\/)*(?:LICENSE|\.env\.example|[^./][^/]*\.(?:cfg|js|json|md|png|txt|ya?ml))$/;
+  /^(?:[^./][^/]*\/)*(?:LICENSE|\.env\.example|[^./][^/]*\.(?:cfg|js|json|md|png|service|txt|ya?ml))$/;
 
 /** Whether a release without git includes the file. @param path from the root, with `/` */
 export function isPublishedKind(path: string): boolean {
