@@ -5,8 +5,8 @@ export const tool: readonly Fault[] = [
   {
     name: 'A tool of a server that is not what was pinned is announced.',
     file: 'src/brains/tools/mcp/supervised-server.ts',
-    find: 'if (changesSince(pin, definition) !== null) return null;',
-    replace: 'changesSince(pin, definition);',
+    find: '    if (changesSince(pin, definition) !== null) return null;\n',
+    replace: '',
     seenBy: ['src/brains/tools/mcp/servers.slow.test.ts'],
   },
   {
