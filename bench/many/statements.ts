@@ -12,7 +12,7 @@ const named: readonly (readonly [name: string, holds: RegExp])[] = [
   ['accept: the key', /INTO svc\.dedupe/],
   ['accept: the lane', /INTO svc\.lane/],
   ['accept: the message', /INTO svc\.inbox/],
-  ['what was said before', /lane\.started_at/],
+  ['the history is read', /lane\.started_at/],
   ['the end of the turn', /DELETE FROM svc\.inbox/],
   ['delivery', /DELETE FROM svc\.outbox/],
   ['release', /x\.tail = lane\.tail OR x\.given/],

@@ -26,21 +26,21 @@ export const chat: Command = {
   usage: `Usage: svc chat [--config <file> | --demo] [--brain <name>] [--explain]
                 [--log-level <level>]
 
-Talks to a brain of a configuration, without its channels and its storage: nothing is written, and
+Talks to a brain of a configuration, without its channels and its storage. It writes nothing, and
 the conversation is over when the command ends. An agent uses its tools as on its first channel, but
-nothing that reaches beyond this machine is fetched or changed, and tools of MCP servers are not
-there. Without a configuration file it talks to a practice model, which is a small program with
-fixed answers and no language model.
+its calls do not reach beyond this machine, and tools of MCP servers are not there. Without a
+configuration file it talks to a practice model: a small program with fixed answers, no language
+model.
 
   --config <file>      the configuration file (default: svc.json, when there is one)
   --brain <name>       which brain (default: the first one)
   --demo               the practice model, also when there is a svc.json
-  --explain            also tell which models were asked, how long each took, and why this reply;
-                       of a message without an answer that is always told
+  --explain            also show which models it asked, how long each took, and why this reply;
+                       without an answer it always shows that
   --log-level <level>  debug, info, warn or error (default: error)
 
-At a terminal a reply is shown while the model writes it; an agent's, or a consensus, when it is
-whole. Where the reply is another text in the end, it stands below what was shown.
+At a terminal it shows a reply while the model writes it. The reply of an agent or a consensus comes
+whole. If another text becomes the reply in the end, it stands below the first one.
 
 /new starts a new conversation, /quit ends. Ctrl-C gives up the answer under way, or clears the
 line, or ends. From a pipe, every line is a message, and only the replies go to standard output;

@@ -259,7 +259,7 @@ async function overview(): Promise<string> {
   return `svc takes a message from a channel, asks a brain, and sends the reply back.
 
 ${lines.join('')}
-"svc help <command>" tells more about one of them. To see it work: svc demo
+"svc help <command>" explains one of them. To see it work: svc demo
 Exit codes: 0 fine, 1 failed at run time, 2 wrong usage, 78 configuration or secret problem.
 `;
 }

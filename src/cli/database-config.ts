@@ -65,11 +65,11 @@ const placeTable = { config: { type: 'string' } } as const;
 
 export const configShow: Command = {
   name: 'config show',
-  summary: 'Print the configuration that several svc share',
+  summary: 'Print the configuration in use on a PostgreSQL server',
   usage: `Usage: svc config show [<revision>] [--config <file>]
 
-Prints the text of the configuration in use, as the database has it, or of one that was in use (see
-svc config history). It is there with a PostgreSQL server alone, and whether svc runs or not.
+Prints the text of the configuration in use in the database, or of an earlier one (see svc config
+history). It needs a PostgreSQL server, and works whether svc runs or not.
 
   --config <file>  the configuration file, which names the server (default: svc.json)
 
@@ -102,15 +102,15 @@ const useTable = {} as const;
 
 export const configUse: Command = {
   name: 'config use',
-  summary: 'Make a file the configuration that several svc share',
+  summary: 'Put a configuration file into use on a PostgreSQL server',
   usage: `Usage: svc config use [<file>]
 
-Makes a file (default: svc.json) the configuration in use in the database, while no svc runs on it:
-the next start takes it. It is for what needs a restart, and for a configuration that no svc could
-start with. While svc runs, send one that has the file a SIGHUP, or PUT it to /api/v1/config: then
-every svc is asked first whether it can use it.
+Makes a file (default: svc.json) the configuration in use in the database, while no svc runs on it.
+The next start takes it. Use it for fields that need a restart, or if no svc can start with the
+configuration in use. While svc runs, send SIGHUP to an svc that has the file, or PUT the file to
+/api/v1/config. Then svc first asks every instance whether it can use the file.
 
-Secrets are looked for by the starts, each on its machine.
+Each start looks for the secrets on its own machine.
 
 Exit codes: 0 in use, 1 not changed, 2 wrong usage, 78 the file has a problem.
 `,
@@ -166,11 +166,11 @@ const flagTable = { config: { type: 'string' }, json: { type: 'boolean' } } as c
 
 export const configHistory: Command = {
   name: 'config history',
-  summary: 'List the configurations that several svc shared',
+  summary: 'List the configurations that were in use on a PostgreSQL server',
   usage: `Usage: svc config history [--config <file>] [--json]
 
-Lists the configuration in use, as the database has it, and those before it, newest first; the last
-hundred are kept. It is there with a PostgreSQL server alone, and whether svc runs or not.
+Lists the configuration in use in the database and earlier ones, newest first. svc keeps the last
+hundred. It needs a PostgreSQL server, and works whether svc runs or not.
 
   --config <file>  the configuration file, which names the server (default: svc.json)
   --json           print {"rows"}, with times in milliseconds since 1970

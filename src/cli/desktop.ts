@@ -15,13 +15,14 @@ const table = {
 
 export const desktop: Command = {
   name: 'desktop',
-  summary: 'Run it with a window, for people who do not want a terminal',
+  summary: 'Run the service with a window, for people who do not want a terminal',
   usage: `Usage: svc desktop [--config <file>] [--window webview|chromium|browser] [--hidden]
 
 Runs the service and shows its pages in a window of its own. Without a configuration the window
 leads through the first run. One runs at a time: a second start shows the window of the first.
-It ends by Quit in the window, at the end of the session, or by SIGTERM or SIGINT (Ctrl-C), and
-finishes what the service has in hand. It is not for root: secrets and files are a person's own.
+It ends by Quit in the window, at the end of the session, or by SIGTERM or SIGINT (Ctrl-C). First it
+lets the service finish its work in hand. It does not run as root: secrets and files belong to a
+person.
 
   --config <file>  the configuration file (default: SVC_CONFIG, svc.json, or the one of this user)
   --window <kind>  webview, chromium (an app window of Chromium, Chrome or Edge) or browser (a tab);

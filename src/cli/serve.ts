@@ -18,18 +18,18 @@ export const serve: Command = {
   usage: `Usage: svc serve [--config <file>] [--webhook-bind <address>]
                  [--admin-addr <address>] [--log-level <level>]
 
-Runs the service until it is told to stop by SIGTERM or SIGINT (Ctrl-C): it then finishes what it
-has in hand and ends. A second signal ends it at once. SIGHUP reads the configuration file again
-and takes it into use; from a terminal that closes, it stops the service.
+Runs the service until SIGTERM or SIGINT (Ctrl-C). Then it finishes its work in hand, and ends. A
+second signal ends it at once. On SIGHUP it reads the configuration file again and takes it into
+use; a SIGHUP from a terminal that closes stops the service.
 
   --config <file>           the configuration file (default: svc.json)
   --webhook-bind <address>  where the webhook listens, in the place of channels[].webhook.bind
   --admin-addr <address>    where the admin server listens, in the place of observability.addr
   --log-level <level>       debug, info, warn or error (default: info)
 
-Several svc may share one configuration, and differ by where they listen: an address is host:port,
+Several svc may share one configuration and listen at different addresses. An address is host:port,
 :port or [::1]:port. It holds until this svc ends, for every configuration that it takes. Commands
-that ask a running svc, such as svc status, and svc doctor go by the file, and know nothing of it.
+that ask a running svc, such as svc status, and svc doctor use the address in the file.
 
 Exit codes: 0 stopped as asked, 1 failed at its start or later, 2 wrong usage, 78 the
 configuration, a secret, an address or the storage does not allow a start (1 where a restart may

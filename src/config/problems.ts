@@ -21,20 +21,22 @@ export type ConfigProblem = {
 export const problemCodes = {
   // the file
   file_missing: error('There is no such file.'),
-  file_unreadable: error('The file cannot be read, or is a folder.'),
+  file_unreadable: error('svc cannot read the file, or it is a folder.'),
   file_too_large: error('The file is larger than 1 MiB.'),
   file_not_utf8: error('The file is not UTF-8 text.'),
   file_writable_by_others: warning('Other users of the machine can change the file.'),
   database_readable_by_others: warning('Other users of the machine can read the database.'),
-  config_elsewhere: warning('The configuration in use lies in the database, and is another one.'),
+  config_elsewhere: warning(
+    'The configuration in use is in the database, and differs from the file.',
+  ),
   config_behind: warning('The configuration in use is not everywhere yet.'),
   // JSON
   syntax: error('The file is not JSON; comments and trailing commas are not allowed either.'),
-  too_deep: error('Objects and lists stand too deep inside each other.'),
+  too_deep: error('Objects and lists are nested too deep.'),
   duplicate_key: error('One object has the same key twice.'),
   // the environment
   secret_missing: error('A variable that the configuration names is not set.'),
-  secret_unreadable: error('The place that has the value of a variable cannot be read.'),
+  secret_unreadable: error('svc cannot read the place that has the value of a variable.'),
   secret_unfit: error('The value of a variable does not suit the field that names it.'),
   // fields
   unknown_key: error('There is no such field here.'),
@@ -54,7 +56,7 @@ export const problemCodes = {
   bad_name: error('A name has characters that it may not have.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
   trigger_is_command: warning('A trigger is the word of a command of svc, and takes its place.'),
-  clamped: warning('A limit is above its useful maximum, which is used.'),
+  clamped: warning('A limit is above its useful maximum. svc uses the maximum.'),
   // what fields mean together
   duplicate_channel: error('Two channels have one type.'),
   duplicate_brain: error('Two brains have one name.'),
@@ -68,12 +70,14 @@ export const problemCodes = {
   mcp_reach: error('An MCP server has both a command and a url, or neither.'),
   mcp_unknown_server: error('A tool is of an MCP server that the agent does not list.'),
   speech_far: error('Voice notes to a private brain would go to a public address.'),
-  mcp_far: error('An MCP server is asked over the network without encryption, or leads too far.'),
+  mcp_far: error(
+    'svc would ask an MCP server without encryption over the network, or it leads too far.',
+  ),
   mcp_server_idle: warning('An agent lists an MCP server and none of its tools.'),
   mcp_unpinned: warning('A tool of an MCP server is not pinned, so the agent does not get it.'),
   mcp_down: warning('An MCP server is down.'),
-  mcp_unannounced: warning('An agent does not get a tool that it lists, of an MCP server.'),
-  mcp_pins_unreadable: warning('The file of pins cannot be read, so no MCP tool is announced.'),
+  mcp_unannounced: warning('An agent lists a tool of an MCP server, and does not get it.'),
+  mcp_pins_unreadable: warning('svc cannot read the file of pins, so agents get no MCP tool.'),
   grants_overlap: error('Two grants of one tool hold on the same channel.'),
   memory_without_storage: error('Notes need the storage block.'),
   brain_scope_not_local: error(
@@ -85,7 +89,9 @@ export const problemCodes = {
   address_twice: error('Two listeners have one address.'),
   cloud_tag_private: error('A private brain has a model that its runtime sends to a vendor.'),
   private_far: error('A private brain has a model declared local that certainly runs elsewhere.'),
-  cloud_tag: warning('A model declared local is sent to a vendor by its runtime.'),
+  cloud_tag: warning(
+    'The runtime of a model that is declared local sends its requests to a vendor.',
+  ),
   private_without_local: warning('A private brain has no local model and answers nobody.'),
   base_url_ending: warning(
     'A model’s `base_url` ends in a path of the API, which svc adds by itself.',
@@ -104,12 +110,12 @@ export const problemCodes = {
   order_not_asked: warning('Sequential dispatch asks as listed, not as the order says.'),
   consensus_sequential: warning('Consensus can never be reached one model at a time.'),
   not_loopback: warning('A listener can be reached from other machines, without encryption.'),
-  not_encrypted: warning('A secret is sent to another machine without encryption.'),
+  not_encrypted: warning('svc sends a secret to another machine without encryption.'),
   browser_port: warning('Browsers refuse to connect to this port.'),
   flag_unused: warning('A flag of `svc serve` gives an address to a listener that is off.'),
   mapping_shared: warning('Two message fields are read from one JSON key.'),
-  channel_without_route: warning('A channel has no route and is not started.'),
-  brain_without_route: warning('A brain has no route and is not started.'),
+  channel_without_route: warning('A channel has no route, so svc does not start it.'),
+  brain_without_route: warning('A brain has no route, so svc does not start it.'),
   route_repeated: warning('A route is listed twice.'),
   access_open: warning('Anyone on the platform may talk to the bot.'),
   tool_repeated: warning('A tool is listed twice.'),
@@ -128,22 +134,24 @@ export const problemCodes = {
   brain_scope_leaves_out: warning(
     'Notes of a whole brain stay local: a cloud model is never asked.',
   ),
-  agent_reads_to_cloud: warning('Files that an agent reads are sent to a cloud model.'),
+  agent_reads_to_cloud: warning('An agent sends the files that it reads to a cloud model.'),
   agent_can_leak: warning('An agent can read private things and also send them out.'),
   skill_faulty: warning('A skill is skipped, or is not as agreed.'),
   skills_missing: warning('The folder of skills does not exist.'),
   read_root_missing: warning('The folder that an agent may read does not exist.'),
   read_root_wide: warning('An agent may read `/etc`, a home, or the folder of the configuration.'),
-  read_root_mount: warning('Below the folder that an agent may read, others are mounted.'),
+  read_root_mount: warning('Other folders are mounted below the folder that an agent may read.'),
   folder_elsewhere: error(
     'An agent’s folder lies elsewhere, and the file of this machine does not name it.',
   ),
   mcp_command: error('A program of an MCP server is not in the file of this machine.'),
   admin_unserved: warning('The admin block has no effect while observability is off.'),
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
-  secret_file_unused: warning('The file of a secret is not used, since its variable is set too.'),
+  secret_file_unused: warning(
+    'svc does not use the file of a secret, since its variable is set too.',
+  ),
   short_token: warning('A secret is shorter than 16 characters.'),
-  secret_trimmed: warning('White space around a secret was left out.'),
+  secret_trimmed: warning('svc left out white space around a secret.'),
   too_many_problems: warning('There are more problems than svc reports at once.'),
 } as const satisfies Record<string, { severity: 'error' | 'warning'; meaning: string }>;
 

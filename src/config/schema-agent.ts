@@ -46,7 +46,7 @@ const grant = {
     mode: {
       type: 'choice',
       description:
-        '`allow` runs the tool. `ask` runs a call after a person has said yes to it. `shadow` ' +
+        '`allow` runs the tool. `ask` runs a call after a person has approved it. `shadow` ' +
         'only records what it would have done. `deny` hides the tool.',
       required: true,
       names: ['allow', 'ask', 'shadow', 'deny'],
@@ -230,7 +230,7 @@ export const agent = {
     approvers: {
       type: 'list',
       description:
-        'People who may say yes or no to calls of an `ask` grant, beside the operator. An entry ' +
+        'People who may approve or refuse calls of an `ask` grant, beside the operator. An entry ' +
         'is the type of a messenger, a colon, and a user id on it.',
       items: { type: 'text', description: 'A channel and a user id of it.', format: 'approver' },
       default: [],
@@ -238,7 +238,7 @@ export const agent = {
     },
     approval_hours: {
       type: 'integer',
-      description: 'Hours that a call waits for a yes. After them it does not run.',
+      description: 'Hours that a call waits for approval. After them it does not run.',
       minimum: 1,
       maximum: 720,
       above: 'clamped',

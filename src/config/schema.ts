@@ -60,7 +60,7 @@ const price = {
       type: 'decimal',
       description:
         "Price of a million read tokens that came from the provider's cache. It counts if the " +
-        'provider tells how many came from there.',
+        'provider reports how many came from there.',
       minimum: 0,
       maximum: amountMax,
       defaultNote: 'the price of `input`',
@@ -136,7 +136,7 @@ const model = {
     max_output_tokens: {
       type: 'integer',
       description:
-        'Tokens that one answer may have. svc tells the provider. A model with a budget needs it.',
+        'Tokens that one answer may have. svc sends it to the provider. A budget needs it.',
       minimum: 1,
       maximum: 1_000_000,
       defaultNote: "the provider's own limit",
@@ -146,7 +146,7 @@ const model = {
       type: 'integer',
       description:
         'Tokens that the model reads and writes in one call. svc leaves out the oldest history ' +
-        'beyond it. svc tells it to Ollama as `num_ctx`, and not to a `hosted_runtime`.',
+        'beyond it. svc sends it to Ollama as `num_ctx`, and not to a `hosted_runtime`.',
       minimum: 512,
       maximum: 10_000_000,
       defaultNote: 'the runtime decides',

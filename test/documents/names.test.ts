@@ -1,7 +1,7 @@
 /** The files, headings, commands, flags and scripts that the documents name exist. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { documents as everyDocument, tooLong } from '../../scripts/prose.ts';
 import { sentences } from '../../src/pipeline/sentences.ts';
@@ -53,6 +53,33 @@ test('no page of a package links to what only a checkout has', () => {
     const [path = ''] = what.split('#');
     const file = path === '' ? where : join(dirname(where), path);
     assert.match(file.replaceAll('\\', '/'), packed, `${where} links to ${what}`);
+  }
+});
+
+test('the first page of each folder of documents lists every page of the folder', () => {
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const linksOf = (path: string): readonly string[] =>
+    Array.from(read(path).matchAll(/\]\(([^)#\s]+)/g), ([, link]) => link!);
+  const folders = globSync('docs/*/README.md', { cwd: root }).map((path) => dirname(path));
+  assert.ok(folders.length >= 6, 'the folders were found');
+  for (const folder of folders) {
+    const links = linksOf(join(folder, 'README.md'));
+    for (const page of globSync('*.md', { cwd: join(root, folder) })) {
+      if (page === 'README.md') continue;
+      assert.ok(links.includes(page), `${folder}/README.md does not list ${page}`);
+    }
+    const first = `${basename(folder)}/README.md`;
+    assert.ok(linksOf('docs/README.md').includes(first), `docs/README.md does not list ${first}`);
+  }
+});
+
+test('no document has the same paragraph or table twice', () => {
+  for (const { name, text } of documents) {
+    const outside = text.replaceAll(/^ *```[^]*?^ *```/gm, '');
+    const blocks = outside.split(/\n{2,}/).map((block) => block.trim());
+    const long = blocks.filter((block) => block.length > 60);
+    const twice = long.filter((block, at) => long.indexOf(block) !== at);
+    assert.deepEqual(twice, [], name);
   }
 });
 

@@ -113,7 +113,7 @@ function uses({ reader }: Ports): Route[] {
       principal: 'operator',
       summary: 'One call of a tool, with its arguments if there is storage.',
       reveals: 'read_tool_use',
-      parameters: { key: segment('The key of the use, as the list tells it.') },
+      parameters: { key: segment('The key of the use, as the list shows it.') },
       contentType,
       problems: { ...unread, 404: unknown },
       schema: { name: 'ToolUse', of: toolUseTextSchema },

@@ -12,7 +12,7 @@ import { page, reason, segment, unread, readRoute, writeRoute, type Route } from
 type Ports = Pick<AdminPorts, 'reader' | 'approvals'>;
 
 const contentType = 'application/json';
-const parameters = { id: segment('The id of the approval, as the list tells it.') };
+const parameters = { id: segment('The id of the approval, as the list shows it.') };
 const unknown = 'No approval has this id: it is not kept any more, or never was.';
 const late = 'It does not wait any more: it was approved or refused, or its time was over.';
 const unwritten = 'It cannot be written down now; the log says why. Nothing was changed.';
@@ -24,14 +24,14 @@ export function approvalRoutes(ports: Ports): Route[] {
 function reads({ reader }: Ports): Route[] {
   const state = {
     kind: 'word',
-    summary: 'Those in this state; left out: those that wait.',
+    summary: 'Only calls in this state. Without it: those that wait.',
     words: [...approvalStates, 'all'],
   } as const;
   return [
     readRoute({
       path: '/api/v1/approvals',
       principal: 'reader',
-      summary: 'Calls of tools that wait for a yes, without arguments, newest first.',
+      summary: 'Tool calls that wait for approval, without arguments, newest first.',
       parameters: { state, ...page },
       contentType,
       problems: unread,
@@ -46,7 +46,7 @@ function reads({ reader }: Ports): Route[] {
     readRoute({
       path: '/api/v1/approvals/{id}',
       principal: 'operator',
-      summary: 'One call that waits for a yes, or did: its arguments, its sender, who decided.',
+      summary: 'One tool call that waits, or waited, for approval: arguments, sender, who decided.',
       reveals: 'read_approval',
       parameters,
       contentType,
@@ -70,14 +70,14 @@ function words(approvals: ApprovalPort): Route[] {
       ...shared,
       path: '/api/v1/approvals/{id}/approve',
       action: 'approve',
-      summary: 'Says yes. The call runs once, as a turn of its own in its conversation.',
+      summary: 'Approves the call. It runs once, as a turn of its own in its conversation.',
       answer: ({ id }) => decided(approvals, id, 'approved'),
     }),
     writeRoute({
       ...shared,
       path: '/api/v1/approvals/{id}/refuse',
       action: 'refuse',
-      summary: 'Says no. The call does not run. The model learns of it and answers.',
+      summary: 'Refuses the call. It does not run. The model learns of it and answers.',
       answer: ({ id }) => decided(approvals, id, 'refused'),
     }),
   ];

@@ -21,8 +21,8 @@ import { segment, readRoute, writeRoute, type Route } from './route.ts';
 type Ports = Pick<AdminPorts, 'control'>;
 
 const contentType = 'application/json';
-const ifMatch = 'The revision that is in use, as the ETag of the configuration tells it.';
-const revision = segment('The revision, as the history tells it.');
+const ifMatch = 'The revision that is in use, as the ETag of the configuration shows it.';
+const revision = segment('The revision, as the history shows it.');
 const edited = {
   kind: 'text',
   summary: 'Replaces a file that somebody edited: its revision. That text is kept in the history.',

@@ -25,7 +25,7 @@ import type { LedgerReader } from '../../ledger/ledger.ts';
 export const byId = {
   id: {
     kind: 'segment',
-    summary: 'The `id` of the conversation, as lists and messages tell it.',
+    summary: 'The `id` of the conversation, as lists and messages show it.',
     charactersMax: sealedCharactersMax,
   },
 } as const satisfies Record<string, Parameter>;

@@ -12,7 +12,7 @@ import { page, reason, segment, unread, readRoute, writeRoute, type Route } from
 type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
 
 const contentType = 'application/json';
-const parameters = { id: segment('The id of the dead letter, as the list tells it.') };
+const parameters = { id: segment('The id of the dead letter, as the list shows it.') };
 const unknown = 'No dead letter has this id.';
 
 /** Dead letters: to look at, to try again, to delete. */

@@ -72,7 +72,7 @@ function tryOne({ writes, now }: Ports): Route {
     summary:
       'Tries a waiting reply now. It keeps its place in its conversation. A try that fails ' +
       'counts as an attempt, and the same pause begins again.',
-    parameters: { id: segment('The id of the reply, as the list tells it.') },
+    parameters: { id: segment('The id of the reply, as the list shows it.') },
     contentType,
     problems: { ...failed, 404: unknown },
     schema: { name: 'TriedNow', of: triedNowSchema },

@@ -9,7 +9,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 export function createCompletion(load: () => Promise<readonly Completed[]>): Command {
   return {
     name: 'completion',
-    summary: 'Print what completes svc in bash, zsh or fish',
+    summary: 'Print the completion script for bash, zsh or fish',
     usage: `Usage: svc completion bash|zsh|fish
 
 Prints a script that lets the shell complete commands, their flags and the names of files.

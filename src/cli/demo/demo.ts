@@ -188,12 +188,12 @@ const table = {
 
 export const demo: Command = {
   name: 'demo',
-  summary: 'Run everything here and now, to see how it works',
+  summary: 'Run the whole service with a practice model, to see how it works',
   usage: `Usage: svc demo [--model <name>] [--port <number>] [--db <file>] [--log-level <level>]
 
 Runs the whole service on this machine, offline: a webhook to send messages to, a brain, and a
 receiver that prints the replies here. It prints a curl line to try, and a token for the builder,
-where all of it can be changed as long as the demo runs. Ctrl-C ends it.
+where you can change all of it while the demo runs. Ctrl-C ends it.
 
 The brain asks a practice model: a small program with fixed answers, no language model.
 

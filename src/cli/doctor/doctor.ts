@@ -57,21 +57,27 @@ const table = {
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Look for what is wrong, with a remedy for each',
+  summary: 'Check everything that svc needs, and name a remedy for each problem',
   usage: `Usage: svc doctor [--config <file>] [--delete-webhook] [--json]
 
-Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
-has kept some, models (also how many tokens a local one reads in one call), the addresses for
-replies, the bots of messengers (whose each token is, and whether another program set a webhook),
-MCP servers (each is asked for its tools; a command is started for this, and ended), the database
-(of a file: whether it is sound, its schema, who may read it, who owns it, room on the disk; of a
-server: its version, the encryption, whether a commit lasts, the user's rights, the schema, who
-works on it), how many files may be open, the addresses to listen on (those of the configuration,
-whatever flags svc serve is given), the windows that svc desktop has here, and the clock. It changes
-nothing but what a flag names, sends no one's words anywhere, and may be run while svc runs.
+Checks everything that svc needs:
+
+- the configuration and its secrets, and the keychain if svc secrets set has put a value there
+- models, and how many tokens a local one reads in one call
+- the addresses for replies
+- the bots of messengers: the owner of each token, and whether another program set a webhook
+- MCP servers: it asks each for its tools (it starts a command for this, and ends it)
+- a database in a file: whether it is sound, its schema, its rights, its owner, room on the disk
+- a database on a server: its version, the encryption, whether a commit lasts, the rights, the
+  schema, the programs that use it
+- how many files may be open, the addresses of the configuration to listen on, the windows that svc
+  desktop has here, and the clock
+
+It sends nobody's words anywhere, and you can run it while svc runs. Without a flag it changes
+nothing.
 
   --config <file>   the configuration file (default: svc.json)
-  --delete-webhook  delete a webhook that another program set for a bot; what waits is kept
+  --delete-webhook  delete a webhook that another program set for a bot; no waiting message is lost
   --json            print {"valid", "problems", "checks"}
 
 Exit codes: 0 fine (warnings too), 1 a check failed, 2 wrong usage, 78 the configuration has a

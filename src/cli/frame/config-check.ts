@@ -29,8 +29,8 @@ export type FindWarnings = (
 
 const usage = `Usage: svc config check [file] [--preflight] [--json]
 
-Checks a configuration file (default: svc.json) and reports everything that is wrong at once.
-Nothing is started, and without --preflight nothing is reached.
+Checks a configuration file (default: svc.json) and reports all problems at once.
+It starts nothing, and without --preflight it contacts nothing.
 
   --preflight  also look up every secret and reach every provider, and the database server
   --json       print {"valid", "problems"} to standard output

@@ -61,23 +61,23 @@ export function createInit(own: OwnWorld = {}): Command {
                 [--channel-url <url>] [--dir <folder>]
 
 Asks a few questions and writes svc.json: a model first, a real answer from it, then where messages
-come from, the secrets for it, and who may talk. Nothing is written before the last step, and a file
-that is there already is never overwritten. At the end svc runs, until Ctrl-C.
+come from, the secrets for it, and who may talk. It writes nothing before the last step, and never
+overwrites an existing file. At the end svc runs, until Ctrl-C.
 
 With --browser it asks on a page of this machine, which it opens in your browser. With --yes it asks
 nothing: it writes the file, checks it, and prints what starts it.
 
-  --yes                 ask nothing; the file is made from the flags below
+  --yes                 ask nothing, and make the file from the flags below
   --browser             ask on a page; the link to it is good for one minute, and for one page
-  --dir <folder>        where svc.json is to be (default: the current folder)
+  --dir <folder>        the folder of svc.json (default: the current one)
   --channel <type>      ${channelNames.join(', ')}
-  --provider <name>     ollama: a local runtime; openai: whoever speaks that API
+  --provider <name>     ollama: a local runtime; openai: every server that speaks that API
   --model <id>          the provider's name of the model
-  --base-url <url>      where the provider is, unless it is where it usually is
-  --channel-url <url>   where the API of a messenger is, unless it is the platform's own
+  --base-url <url>      the address of the provider, if it is not the usual one
+  --channel-url <url>   the address of a messenger's API, if it is not the platform's own
 
 Exit codes: 0 written, or started and stopped; 1 left, failed, or with --yes the file is there
-already; 2 wrong usage; 78 what would be written has a problem.
+already; 2 wrong usage; 78 the configuration would have a problem.
 `,
     flags: table,
     run: (args, io) => run(args, io, own),

@@ -22,11 +22,11 @@ const flagTable = { config: { type: 'string' }, json: { type: 'boolean' } } as c
 
 export const approvalsList: Command = {
   name: 'approvals list',
-  summary: 'List calls of tools that wait for a yes',
+  summary: 'List tool calls that wait for approval',
   usage: `Usage: svc approvals list [--state <state>] [--limit <n>] [--after <next>]
                           [--config <file>] [--json]
 
-Lists calls of tools that wait for a person's yes, newest first, without what they ask.
+Lists tool calls that wait for a person's approval, newest first, without their arguments.
 
   --state <state>  ${approvalStates.join(', ')} (default: waiting)
   --limit <n>      at most so many, ${limitRange}
@@ -40,10 +40,10 @@ Lists calls of tools that wait for a person's yes, newest first, without what th
 
 export const approvalsShow: Command = {
   name: 'approvals show',
-  summary: 'Show one call that waits for a yes, with what it asks',
+  summary: 'Show one tool call that waits for approval, with its arguments',
   usage: `Usage: svc approvals show <id> [--config <file>] [--json]
 
-Shows a call that waits, or waited, for a person's yes: the tool, its arguments, and who asked.
+Shows a tool call that waits, or waited, for approval: the tool, its arguments, and who asked.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print it as JSON
@@ -54,11 +54,11 @@ Shows a call that waits, or waited, for a person's yes: the tool, its arguments,
 
 export const approvalsApprove: Command = {
   name: 'approvals approve',
-  summary: 'Let a call run that waits for a yes',
+  summary: 'Approve a waiting tool call: it runs once',
   usage: `Usage: svc approvals approve <id>... [--config <file>]
 
-Says yes: the call runs once, with these arguments alone, as a turn of its own in its conversation,
-and the model goes on with what came of it. It goes through the running svc.
+Approves a call. It runs once, with exactly these arguments, as a turn of its own in its
+conversation, and the model goes on with the result. The command goes through the running svc.
 
   --config <file>  the configuration file (default: svc.json)
 `,
@@ -68,10 +68,11 @@ and the model goes on with what came of it. It goes through the running svc.
 
 export const approvalsRefuse: Command = {
   name: 'approvals refuse',
-  summary: 'Keep a call from running that waits for a yes',
+  summary: 'Refuse a waiting tool call: it does not run',
   usage: `Usage: svc approvals refuse <id>... [--config <file>]
 
-Says no: the call does not run; the model is told, and answers. It goes through the running svc.
+Refuses a call. It does not run. The model learns of that, and answers. The command goes through the
+running svc.
 
   --config <file>  the configuration file (default: svc.json)
 `,
@@ -125,7 +126,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   return withReader(place, async (reader) => {
     const approval = await reader.approval(id);
     if (approval === null) {
-      io.stderr.write('No approval with this id is known here. svc approvals list tells them.\n');
+      io.stderr.write('No approval with this id is known here. svc approvals list shows them.\n');
       return exitCode.failed;
     }
     io.stdout.write(parsed.flags.json ? `${plainJson(approval, 2)}\n` : approvalPage(approval));

@@ -8,13 +8,13 @@ import { left, localTime, right, table } from './table.ts';
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'List what operators did',
+  summary: 'List the actions of operators',
   usage: `Usage: svc audit [--limit <n>] [--after <next>] [--config <file>] [--json]
 
-Lists what operators did over the admin API, with commands or from a page, newest first: when, what,
-to which ids, and how it ended (the HTTP status of the answer). To have read what people wrote
-counts (read_message, …). Rows are kept for 365 days; without storage the running svc knows the last
-thousand.
+Lists the actions of operators, newest first: over the admin API, by commands, or from a page. Each
+row has the time, the action, the ids, and the HTTP status of the answer. Reading people's words is
+an action, too (read_message, …). svc keeps rows for 365 days; without storage the running svc knows
+the last thousand.
 
   --limit <n>      at most so many, ${limitRange}
   --after <next>   go on where the list before ended

@@ -18,17 +18,17 @@ export const backup: Command = {
   summary: 'Copy the database, also while svc runs',
   usage: `Usage: svc backup <file> [--config <file>]
 
-Makes a copy of the database as it is at one moment. svc may run on meanwhile; everything that was
-acknowledged before the backup began is in it. The copy is checked, for this user alone (0600), and
-there only when it is whole. An existing file is never replaced.
+Makes a copy of the database as it is at one moment, also while svc runs. The copy has every message
+that svc acknowledged before the backup began. svc checks the copy before it gives it its name. Only
+this user can read it (0600). The command replaces no existing file.
 
   --config <file>  the configuration file (default: svc.json)
 
-A database on a server is copied by the programs of that server: the command to type is told, and
-nothing is copied (exit code 1).
+The programs of a database server copy a database there. For such a database this prints the command
+to type, and copies nothing (exit code 1).
 
 To restore: stop svc, put the copy where storage.path says, remove the old file's -wal and -shm,
-start svc. Replies that were delivered after the backup go out again, with the same ids.
+start svc. svc sends again the replies that it delivered after the backup, with the same ids.
 `,
   flags: table,
   takes: 'file',

@@ -41,7 +41,7 @@ const showFlags = { ...pageFlags, sender: { type: 'string' } } as const;
 
 export const conversationsList: Command = {
   name: 'conversations list',
-  summary: 'List the conversations that are kept',
+  summary: 'List the conversations that svc keeps',
   usage: `Usage: svc conversations list [--limit <n>] [--after <next>] [--config <file>] [--json]
 
 Lists conversations by channel and id: how many turns and sessions, the first and the last time,
@@ -58,14 +58,14 @@ and how many messages wait. Without storage there are none.
 
 export const conversationsShow: Command = {
   name: 'conversations show',
-  summary: 'Show what was said in a conversation, or by a sender',
+  summary: 'Show the messages and answers of a conversation, or of a sender',
   usage: `Usage: svc conversations show <channel> <conversation> [--limit <n>] [--after <next>]
        svc conversations show <channel> --sender <id> [--limit <n>] [--after <next>]
 
-Shows turns, oldest first: what was said, and what was answered; before them the notes that an
-agent keeps of the conversation.
+Shows messages with their answers, oldest first. Before them it shows the notes that an agent keeps
+of the conversation.
 
-  --sender <id>    all that one sender said on the channel, and the answers
+  --sender <id>    all messages of one sender on the channel, and the answers
   --limit <n>      at most so many turns, ${limitRange}
   --after <next>   go on where the page before ended
   --config <file>  the configuration file (default: svc.json)
@@ -195,14 +195,14 @@ const deleteFlags = {
 
 export const conversationsDelete: Command = {
   name: 'conversations delete',
-  summary: 'Delete a conversation, or all that a sender said',
+  summary: 'Delete a conversation, or all messages of a sender',
   usage: `Usage: svc conversations delete <channel> <conversation> [--yes] [--config <file>]
        svc conversations delete <channel> --sender <id> [--yes] [--config <file>]
 
-Deletes what was said and what was answered to it, also what waits, and overwrites it on the disk.
-At a terminal it asks first.
+Deletes messages and their answers, also waiting ones, and overwrites them on the disk. At a
+terminal it asks first.
 
-  --sender <id>    all that one sender said on the channel, and the answers
+  --sender <id>    all messages of one sender on the channel, and the answers
   --yes            do not ask; needed where there is no terminal
   --config <file>  the configuration file (default: svc.json)
 `,
@@ -254,7 +254,7 @@ export const conversationsExport: Command = {
 
 Writes every turn to standard output, oldest first, one JSON object a line.
 
-  --sender <id>    all that one sender said on the channel, and the answers
+  --sender <id>    all messages of one sender on the channel, and the answers
   --config <file>  the configuration file (default: svc.json)
 `,
   flags: exportFlags,

@@ -24,11 +24,11 @@ const showTable = { config: { type: 'string' }, json: { type: 'boolean' } } as c
 
 export const deadLettersList: Command = {
   name: 'dead-letters list',
-  summary: 'List what was given up, by reason',
+  summary: 'List the messages and replies that svc gave up, by reason',
   usage: `Usage: svc dead-letters list [--limit <n>] [--after <next>] [--config <file>] [--json]
 
-Lists messages that were given up ("in") and replies that could not be delivered ("out"): first how
-many there are of each reason, then the letters themselves, newest first. No texts are shown.
+Lists messages that svc gave up ("in") and replies that it could not deliver ("out"): first how many
+there are of each reason, then the dead letters, newest first. It shows no texts.
 
   --limit <n>      at most so many letters, ${limitRange}
   --after <next>   go on where the list before ended
@@ -44,7 +44,7 @@ export const deadLettersShow: Command = {
   summary: 'Show one dead letter with its text and its tries',
   usage: `Usage: svc dead-letters show <id> [--config <file>] [--json]
 
-Shows a dead letter: what it says, when it was tried, and why each try failed.
+Shows a dead letter: its text, the times of its tries, and why each try failed.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print it as JSON
@@ -152,11 +152,11 @@ export const deadLettersReplay: Command = {
   usage: `Usage: svc dead-letters replay <id>… [--config <file>]
        svc dead-letters replay --all [--reason <kind>] [--config <file>]
 
-Puts dead letters back with their ids: a reply goes out at the end of its conversation, marked late;
-a message runs again as if it had come now. When svc is stopped they wait for its next start.
+Puts dead letters back with their ids. A reply goes out at the end of its conversation, marked late.
+A message runs again as if it had come now. While svc is stopped, they wait for its next start.
 
   --all            every dead letter, the oldest first
-  --reason <kind>  of these only those of one reason, such as gone or rejected
+  --reason <kind>  with --all: only dead letters of one reason, such as gone or rejected
   --config <file>  the configuration file (default: svc.json)
 
 Exit codes: 0 all of them, 1 at least one could not be, 2 wrong usage, 78 configuration.

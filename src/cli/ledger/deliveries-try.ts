@@ -23,17 +23,16 @@ const pauseMs = 1_000;
 
 export const deliveriesTry: Command = {
   name: 'deliveries try',
-  summary: 'Try replies now that wait for another try',
+  summary: 'Try waiting replies now, before their schedule',
   usage: `Usage: svc deliveries try <id>… [--config <file>]
        svc deliveries try --all [--channel <name>] [--config <file>]
 
-Tries replies at once of which a try failed, sooner than on their schedule: once their receiver is
-back nobody has to wait. Each keeps its place in its conversation. A try that fails counts as an
-attempt, and the pause that the reply waited in begins anew. When svc is stopped they are tried at
-its next start.
+Tries replies at once after a failed try. So you need not wait for the schedule when a receiver is
+back. Each reply keeps its place in its conversation. A try that fails counts as an attempt, and the
+pause before the next try begins anew. While svc is stopped, it tries them at its next start.
 
-  --all             all that wait for another try, once each
-  --channel <name>  of these only those of one channel
+  --all             all replies that wait for another try, once each
+  --channel <name>  with --all: only replies of one channel
   --config <file>   the configuration file (default: svc.json)
 
 Exit codes: 0 all of them, 1 at least one could not be, 2 wrong usage, 78 configuration.

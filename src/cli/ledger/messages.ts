@@ -31,9 +31,9 @@ export const messages: Command = {
                     [--outcome <outcome>] [--since <time>] [--until <time>]
                     [--limit <n>] [--after <next>] [--config <file>] [--json]
 
-Lists messages, newest first: which brain had them, how the turn ended and by which model, how many
-of their replies were delivered, and how long it took in all. No texts are shown. "svc trace <id>"
-tells all about one of them.
+Lists messages, newest first: the brain, how the turn ended and by which model, how many replies svc
+delivered, and the time in all. It shows no texts. "svc trace <id>" shows everything about one
+message.
 
   --channel <channel>  only of ${channelTypes.join(', ')}, or of a bot (${botExample})
   --brain <name>       only of that brain
@@ -46,7 +46,7 @@ tells all about one of them.
   --config <file>      the configuration file (default: svc.json)
   --json               print {"rows", "next"}
 
-With storage it is read from the database, whether svc runs or not; without, from the running svc.
+With storage it reads the database, whether svc runs or not. Without, it asks the running svc.
 `,
   flags: flagTable,
   run,

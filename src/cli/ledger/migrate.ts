@@ -28,17 +28,17 @@ export const migrate: Command = {
   summary: 'Copy the whole database to a server, or to a file',
   usage: `Usage: svc migrate --to <place> [--yes] [--config <file>]
 
-Copies all that svc keeps from the database that the configuration names into an empty one: from a
-file to a PostgreSQL server, back, or between two of a kind. svc has to be stopped. Each table is
-read again in the end and compared, by the number of its rows and a digest of them; unless all are
-the same, nothing is kept of the copy. The database that is copied stays as it is.
+Copies the database that the configuration names into an empty one: from a file to a PostgreSQL
+server, back, or between two of a kind. Stop svc first. In the end it reads each table again, and
+compares the number of rows and their digest. If a table differs, it keeps nothing of the copy. The
+source stays as it is.
 
   --to <place>     a variable with the URL of a server, such as DATABASE_URL; or a file that is not
                    there yet, such as other.db or ./other
   --yes            do not ask; needed where there is no terminal
   --config <file>  the configuration file (default: svc.json)
 
-The configuration is not changed: what to write there is told in the end.
+It does not change the configuration. In the end it says what to write there.
 Exit codes: 0 copied, 1 not copied, 2 wrong usage, 78 configuration.
 `,
   flags: flagTable,

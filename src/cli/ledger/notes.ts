@@ -27,8 +27,8 @@ export const notesList: Command = {
   usage: `Usage: svc notes list <channel> <conversation> [--config <file>] [--json]
        svc notes list --brain <name> [--config <file>] [--json]
 
-Lists the notes of one conversation, or those that a brain keeps of all its conversations together
-(memory.scope "brain"), oldest first.
+Lists the notes of one conversation, or the notes that a brain keeps of all its conversations
+together (memory.scope "brain"), oldest first.
 
   --brain <name>   the notes of that brain
   --config <file>  the configuration file (default: svc.json)

@@ -20,14 +20,15 @@ export const pair: Command = {
        svc pair --remove <user id> [--config <file>]
 
 With "pairing": true in a messenger's access block, svc gives a stranger a code, good for an hour.
-Whoever brings you theirs is let in by it, for good. Codes are taken here and never from a chat.
+When the person brings you the code, this command lets them in, until you remove them. svc takes a
+code from this command, from the admin API or from the live view, and never from a chat.
 
-  --list           who was let in by a code, and who was given one
-  --remove <id>    makes a stranger of someone again; a code that waits counts no more
+  --list           people who came in by a code, and people who have a code
+  --remove <id>    make a person a stranger again; a code that they have counts no more
   --config <file>  the configuration file (default: svc.json)
 
-The list is read from the database, whether svc runs or not. Letting in and removing while svc runs
-is done over its admin address, with the admin token.
+--list reads the database, whether svc runs or not. While svc runs, letting in and removing go over
+its admin address, with the admin token.
 Exit codes: 0 done, 1 not done, 2 wrong usage, 78 configuration.
 `,
   flags: flagTable,

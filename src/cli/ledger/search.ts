@@ -11,20 +11,20 @@ import { localTime } from './table.ts';
 
 export const search: Command = {
   name: 'search',
-  summary: 'Find messages by what was said in them',
+  summary: 'Find messages by their words',
   usage: `Usage: svc search <words> [--limit <n>] [--after <next>] [--config <file>] [--json]
 
-Finds messages in which each of the words begins a word: of what was said or answered, or of the ids
-of sender and conversation. Case and accents do not count. A command is found by its name: svc
-search /new. Newest first; without storage no text is kept, so nothing is found.
+Finds messages, newest first. Each word must begin a word of the message, of its answer, or of the
+ids of sender and conversation. Case and accents do not count. "svc search /new" finds the commands
+of that name. Without storage svc keeps no text, so it finds nothing.
 
   --limit <n>      at most so many, ${limitRange}
   --after <next>   go on where the list before ended
   --config <file>  the configuration file (default: svc.json)
   --json           print {"rows", "next", "complete", "indexedSince"}
 
-With storage it is read from the database, whether svc runs or not. "svc trace <id> --text" shows
-the whole of one message.
+It reads the database, whether svc runs or not. "svc trace <id> --text" shows the whole of one
+message.
 `,
   flags: pageFlags,
   run,

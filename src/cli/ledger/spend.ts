@@ -27,21 +27,21 @@ const daysRange = `1 to ${spendDaysMax} (default: ${spendDaysUsual})`;
 
 export const spend: Command = {
   name: 'spend',
-  summary: 'Tell what calls to models used and cost',
+  summary: 'Show what calls to models used and cost',
   usage: `Usage: svc spend [--by <what>] [--days <n>] [--config <file>] [--json]
 
-Tells what calls to models used: how many there were, their tokens in and out, and what these cost
-by the prices of the configuration, in your currency. Every call counts, also retries, models that
-were asked in vain, and trials. "about" stands before tokens of which some are estimated, since a
-provider told none. Reserved are the most tokens of calls whose end was never seen, or is still to
-come. Below stands how full the budgets of brains are today.
+Shows calls to models, their tokens in and out, and their cost by the prices of the configuration,
+in your currency. Every call counts, also retries, calls without an answer, and trials. "about"
+before a number means that svc estimated a part, since a provider reported no tokens. "reserved" is
+the most that a call may use while svc has not seen its end. Below, it shows how full the budgets of
+brains are today.
 
   --by <what>      add up by model (the default), brain, sender or day
   --days <n>       of so many days, today among them, ${daysRange}
   --config <file>  the configuration file (default: svc.json)
   --json           print {"by", "since", "rows", "total", "budgets"}
 
-With storage it is read from the database, whether svc runs or not; without, from the running svc.
+With storage it reads the database, whether svc runs or not. Without, it asks the running svc.
 `,
   flags: flagTable,
   run,

@@ -20,14 +20,15 @@ const textCharactersMax = 32_000;
 
 export const conversationsHold: Command = {
   name: 'conversations hold',
-  summary: 'Take a conversation over, and show what waits in it',
+  summary: 'Take a conversation over, and show its waiting messages',
   usage: `Usage: svc conversations hold <id> [--config <file>] [--json]
 
-Takes a conversation over from its brain, or holds it for an hour more, and shows the messages that
-wait in it. A turn at work ends, and no model is asked there until the conversation is given back,
-or nobody has touched it for 60 minutes. It goes through the running svc, which has storage.
+Takes a conversation over from its brain, or holds it for an hour more, and shows its waiting
+messages. A turn at work ends. svc asks no model there until you release the conversation, or 60
+minutes after the last hold or answer. The command goes through the running svc, which needs
+storage.
 
-  <id>             of svc's own: svc conversations show <channel> <conversation> tells it
+  <id>             the id that svc gave it: see svc conversations show <channel> <conversation>
   --config <file>  the configuration file (default: svc.json)
   --json           print {"since", "untilAt", "waiting"}
 `,
@@ -37,14 +38,14 @@ or nobody has touched it for 60 minutes. It goes through the running svc, which 
 
 export const conversationsAnswer: Command = {
   name: 'conversations answer',
-  summary: 'Answer by hand in a conversation that is held',
+  summary: 'Answer by hand in a conversation that you hold',
   usage: `Usage: svc conversations answer <id> [<text>] [--message <id>] [--config <file>] [--json]
 
-Answers the oldest message that waits in a conversation that is held, or with --message that one
-and all that waited before it. The answer is the text, or what is piped in. It goes through the
-running svc.
+Answers the oldest waiting message of a conversation that you hold. With --message it answers that
+message and all before it. The answer is the text, or comes through a pipe. The command goes through
+the running svc.
 
-  --message <id>   the last of the messages that it answers
+  --message <id>   the last message that this answers
   --config <file>  the configuration file (default: svc.json)
   --json           print {"messages", "untilAt"}
 `,
@@ -57,8 +58,8 @@ export const conversationsRelease: Command = {
   summary: 'Give a conversation back to its brain',
   usage: `Usage: svc conversations release <id> [--config <file>] [--json]
 
-Ends the hold of a conversation: its brain goes on with what waits, in order. It goes through the
-running svc.
+Gives a conversation back: its brain answers the waiting messages, in order. The command goes
+through the running svc.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"result"}
@@ -126,7 +127,7 @@ async function release(args: readonly string[], io: Io): Promise<number> {
 
 const noId =
   "Say which conversation, by svc's own id: svc conversations show <channel> <conversation> " +
-  'tells it.';
+  'shows it.';
 
 async function withTakeovers(
   config: string | null,

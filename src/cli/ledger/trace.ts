@@ -24,16 +24,16 @@ export const trace: Command = {
   summary: 'Show everything that happened to one message',
   usage: `Usage: svc trace <id> [--text] [--config <file>] [--json]
 
-Shows on one clock what happened to a message: how long it waited, its session, the models that
-the privacy filter dropped, each model with its time and outcome, why the policy picked this
-answer, and each delivery.
-The id is the "message_id" that the webhook's 200 gave, or that of a dead letter.
+Shows on one clock everything that happened to a message: how long it waited, its session, the
+models that the privacy filter dropped, each model with its time and outcome, why the policy picked
+this answer, and each delivery.
+The id is the "message_id" of the webhook's 200, or the id of a dead letter.
 
-  --text           also show what was said and answered
+  --text           also show the message and its answer
   --config <file>  the configuration file (default: svc.json)
   --json           print it as JSON
 
-With storage it is read from the database, whether svc runs or not; without, from the running svc.
+With storage it reads the database, whether svc runs or not. Without, it asks the running svc.
 `,
   flags: table,
   run,

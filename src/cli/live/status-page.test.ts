@@ -74,8 +74,8 @@ test('what waits for a yes has a line', async () => {
   const [alone] = makeInstances([1]);
   const status = await statusOf({ ...alone!.ports, view: viewAlone }, 'operator', 'operator');
   const told = (waiting: number) => statusPage({ ...status, approvals: { waiting } }, false);
-  assert.match(told(1), /^! tool calls: 1 waits for a yes; svc approvals list tells it$/m);
-  assert.match(told(2), /: 2 wait for a yes; svc approvals list tells them$/m);
+  assert.match(told(1), /^! tool calls: 1 waits for a yes; svc approvals list shows it$/m);
+  assert.match(told(2), /: 2 wait for a yes; svc approvals list shows them$/m);
   assert.doesNotMatch(told(0), /for a yes/);
 });
 

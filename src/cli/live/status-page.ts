@@ -192,7 +192,7 @@ function approvalLines({ approvals }: Status): readonly Line[] {
   if (approvals === null || approvals.waiting === 0) return [];
   const { waiting } = approvals;
   const [what, them] = waiting === 1 ? ['1 waits', 'it'] : [`${waiting} wait`, 'them'];
-  const message = `${what} for a yes; svc approvals list tells ${them}`;
+  const message = `${what} for a yes; svc approvals list shows ${them}`;
   return [{ mark: 'warning', subject: 'tool calls', message }];
 }
 
@@ -210,6 +210,6 @@ function deadLettersLine({ deadLettersKept, deadLetters }: CountsStatus): Line {
   const subject = 'dead letters';
   if (deadLettersKept + deadLetters === 0) return { mark: 'ok', subject, message: 'none' };
   const message = `${deadLettersKept} kept, ${deadLetters} since the start`;
-  const hint = deadLettersKept === 0 ? '' : '; svc dead-letters list tells them';
+  const hint = deadLettersKept === 0 ? '' : '; svc dead-letters list shows them';
   return { mark: deadLettersKept === 0 ? 'ok' : 'warning', subject, message: message + hint };
 }

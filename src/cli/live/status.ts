@@ -18,20 +18,19 @@ const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const
 
 export const status: Command = {
   name: 'status',
-  summary: 'Tell how the running svc is',
+  summary: 'Show the health of the running svc',
   usage: `Usage: svc status [--config <file>] [--json]
 
-Asks the running svc at its admin address how it is: the service, its channels, the providers of
-its models, what waits and since when, what was given up, and the configuration in use. Where
-several instances work on one database, any of them tells of all. It needs no token, and tells
-nobody's words. The address is that of the configuration: an svc that was given another one by
---admin-addr is not found.
+Asks the running svc at its admin address, and shows the service, its channels, the providers of
+its models, the backlog and its age, dead letters, and the configuration in use. If several
+instances work on one database, any of them answers for all. It needs no token, and shows nobody's
+words. The address is that of the configuration: it does not find an svc that --admin-addr moved.
 
   --config <file>  the configuration file, for the address (default: svc.json)
   --json           print what GET /api/v1/status answers
 
 Exit codes: 0 svc works, 1 it is failing or does not answer, 2 wrong usage, 78 there is no
-configuration file. A channel or a provider that is down is told, and is no reason for a 1.
+configuration file. A channel or a provider that is down has a mark, and is no reason for a 1.
 `,
   flags: table,
   run,

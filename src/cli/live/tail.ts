@@ -30,16 +30,16 @@ export const tail: Command = {
   summary: 'Follow what the running svc does',
   usage: `Usage: svc tail [--kind <kind>,…] [--config <file>] [--json]
 
-Follows what happens in the running svc, a line an event, until Ctrl-C. It needs no token, and tells
-nobody's words. When the connection breaks, or svc is started anew, it comes back by itself, and
-says what was missed.
+Follows the events of the running svc, one line for each, until Ctrl-C. It needs no token, and shows
+nobody's words. If the connection breaks, or svc restarts, it connects again by itself, and reports
+missed events.
 
   --kind <kind>,…  only events of these kinds:
 ${kindsPage()}
   --config <file>  the configuration file, for the address (default: svc.json)
   --json           print each event as one line of JSON
 
-Exit codes: 0 it was ended, 1 no running svc answers, 2 wrong usage, 78 there is no
+Exit codes: 0 ended as asked, 1 no running svc answers, 2 wrong usage, 78 there is no
 configuration file.
 `,
   flags: table,

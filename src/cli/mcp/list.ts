@@ -9,18 +9,18 @@ const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const
 
 export const mcpList: Command = {
   name: 'mcp list',
-  summary: 'Show the MCP servers, and what of their tools is pinned',
+  summary: 'Show the MCP servers, and which of their tools are pinned',
   usage: `Usage: svc mcp list [--config <file>] [--json]
 
-Connects to every MCP server that an agent lists, as a running svc does (a command is started for
-this, and ended), and shows each tool: pinned; changed since it was pinned, and what of it; not
-pinned; not offered by the server; or not listed, which no agent can use. Of a server that is down
-it tells why, and of a program what it wrote last to its stderr. No tool is called.
+Connects to every MCP server that an agent lists, as a running svc does (it starts a command for
+this, and ends it). It shows each tool: pinned; changed since it was pinned, and how; not pinned;
+not offered by the server; or not listed, so no agent can use it. If a server is down, it says why.
+For a program it also shows the end of its stderr. It calls no tool.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"servers": [{"server", "state", "reason", "stderr", "tools"}]}
 
-Exit codes: 0 all that is listed is as it was pinned, 1 something is not, 2 wrong usage, 78 the
+Exit codes: 0 every listed tool is as it was pinned, 1 one is not, 2 wrong usage, 78 the
 configuration has a problem or a secret is missing.
 `,
   flags: table,

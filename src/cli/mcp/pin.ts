@@ -14,18 +14,18 @@ export const mcpPin: Command = {
   summary: 'Look at tools of MCP servers, and let agents use them as they are',
   usage: `Usage: svc mcp pin [--yes] [--config <file>]
 
-Connects to every MCP server that an agent lists, shows what the server says of each listed tool
-that is not pinned as it is now, asks, and writes down a hash of it in svc.mcp.json beside the
-configuration. An agent is told of a tool only while it is exactly what was pinned. A svc that runs
-heeds the new pins within seconds.
+Connects to every MCP server that an agent lists. It shows the server's description of each listed
+tool that is not pinned as it is now, and asks you. Then it writes a hash of the description into
+svc.mcp.json beside the configuration. An agent gets a tool only while it is exactly as pinned. A
+running svc takes new pins within seconds.
 
-A call of a tool counts as one that changes something: it is written down before it runs, and never
-repeated by itself. For a tool that only reads, write "effect": false beside its hash.
+svc treats a call of a tool as one that changes something: it writes the call down before it runs,
+and never repeats it by itself. For a tool that only reads, write "effect": false beside its hash.
 
-  --yes            pin what there is, without asking; read it all the same
+  --yes            pin without asking; read the descriptions all the same
   --config <file>  the configuration file (default: svc.json)
 
-Exit codes: 0 all that is listed is pinned, 1 something is not, 2 wrong usage, 78 the configuration
+Exit codes: 0 every listed tool is pinned, 1 one is not, 2 wrong usage, 78 the configuration
 has a problem or a secret is missing.
 `,
   flags: table,

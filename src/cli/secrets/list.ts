@@ -17,8 +17,8 @@ export const secretsList: Command = {
   usage: `Usage: svc secrets list [--json] [--config <file>]
 
 Lists every secret that the configuration names, and every one in the keychain: the source that
-wins, whether the keychain has it, and where the configuration uses it. No value is shown, and none
-is read from the keychain.
+wins, whether the keychain has it, and where the configuration uses it. It shows no value, and reads
+none from the keychain.
 
   --json           print {"rows", "store"}
   --config <file>  the configuration file (default: as for svc serve)

@@ -93,11 +93,11 @@ export const secretsWhere: Command = {
   usage: `Usage: svc secrets where <name>
 
 Shows every place where svc looks for a secret, in order, and the one that wins: NAME in the
-environment, the file that NAME_FILE names, the credential NAME of systemd, the keychain. The value
-is not shown, and not read from the keychain. It is the environment of this command that is looked
-at; a service may be started with another.
+environment, the file that NAME_FILE names, the credential NAME of systemd, the keychain. It does
+not show the value, and does not read it from the keychain. It looks at the environment of this
+command; a service may have another one.
 
-Exit codes: 0 it stands somewhere, 1 it stands nowhere or cannot be read, 2 wrong usage.
+Exit codes: 0 a place has it, 1 no place has it or svc cannot read it, 2 wrong usage.
 `,
   flags: {},
   run,
@@ -178,8 +178,8 @@ export const secretsDelete: Command = {
   summary: "Take a secret out of the system's keychain",
   usage: `Usage: svc secrets delete <name> [--config <file>]
 
-Takes what svc secrets set has kept out of the keychain. A service that runs has the value until it
-ends; values in the environment, in files and in credentials stay where they are.
+Removes a value of svc secrets set from the keychain. A running service has the value until it ends.
+Values in the environment, in files and in credentials stay.
 
   --config <file>  the configuration file (default: as for svc serve); it is only looked at
 

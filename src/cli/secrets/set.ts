@@ -19,9 +19,9 @@ it asks for the value, and shows nothing of it. Else it takes the first line of 
 
   pass show webhook | svc secrets set WEBHOOK_SECRET
 
-The name is the one that the configuration has in a field that ends in _env. A value in the
-environment, in a file or in a credential of systemd comes before one in the keychain. A service
-that runs has the value from its next start on.
+The configuration has the name in a field that ends in _env. A value in the environment, in a file
+or in a credential of systemd comes before one in the keychain. A running service has the new value
+from its next start on.
 
   --config <file>  the configuration file (default: as for svc serve); it is only looked at
 

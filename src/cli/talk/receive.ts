@@ -29,18 +29,18 @@ const table = {
 
 export const receive: Command = {
   name: 'receive',
-  summary: 'Stand where replies are sent to, and print them',
+  summary: "Receive the webhook's replies on this machine, and print them",
   usage: `Usage: svc receive [--port <number>] [--config <file>] [--json]
 
-Listens on this machine where the webhook of the configuration sends its replies, prints each and
-confirms it, until Ctrl-C. A reply is confirmed when it is printed, and a repeat is not printed
-again. Where the configuration names a bearer or a signing key for replies, nothing else is taken.
+Listens on this machine at the address to which the webhook sends its replies, until Ctrl-C. It
+prints each reply, then confirms it, and prints a repeat only once. If the configuration names a
+bearer or a signing key for replies, it refuses replies without it.
 
   --port <number>  listen at this port of 127.0.0.1 (default: that of webhook.outbound_url)
   --config <file>  the configuration file (default: svc.json)
   --json           print each reply as one line of JSON, as it was sent
 
-Exit codes: 0 it was ended, 1 it could not listen, 2 wrong usage, 78 the configuration has no
+Exit codes: 0 ended as asked, 1 it could not listen, 2 wrong usage, 78 the configuration has no
 webhook whose replies come to this machine, or a secret is missing.
 `,
   flags: table,

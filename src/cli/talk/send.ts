@@ -51,16 +51,18 @@ export const createSend = (times: SendTimes = usualTimes): Command => ({
   usage: `Usage: svc send <text> [--as <sender>] [--wait <seconds>] [--config <file>]
 
 Sends a message to the webhook of the running svc, and prints the answer. It needs the webhook's
-secret. It sees the answer in one of two ways: as the operator, over the admin server, where the
-configuration has storage and an admin block whose token is set here; and by standing in as the
-receiver, where replies go to this machine and nothing listens there. Then it takes the answer to
-its own message alone; svc keeps all others, and tries them again.
+secret. It gets the answer in two ways, and uses both if it can:
+
+- as the operator, over the admin server, if the configuration has storage and an admin block, and
+  this terminal has its token
+- as the receiver, if replies go to this machine and nothing listens there. It takes only the answer
+  to its own message; svc keeps all other replies, and tries them again.
 
   --as <sender>     who says it: messages of one sender are one conversation (default: your name)
   --wait <seconds>  how long to wait for the answer, 1 to ${secondsMax} (default: ${secondsUsual})
   --config <file>   the configuration file (default: svc.json)
 
-Exit codes: 0 the answer was printed, 1 it could not be had (whether svc has the message is said),
+Exit codes: 0 it printed the answer, 1 it got none (it says whether svc has the message),
 2 wrong usage, 78 the configuration has no webhook, or a secret is missing.
 `,
   flags: table,

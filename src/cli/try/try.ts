@@ -43,10 +43,10 @@ export const tryCases: Command = {
   usage: `Usage: svc try [file] [--brain <name>]… [--only <text>] [--jobs <number>]
                [--json] [--junit <path>]
 
-Asks the brains of a configuration (default: svc.json) what the test cases in their "_try" say, and
-holds each reply to what the case expects. The models are really asked; nothing is delivered or
-kept, tools that reach out do not run, and those of MCP servers are not there. Whether svc runs
-makes no difference.
+Runs the test cases in the "_try" of each brain of a configuration (default: svc.json), and compares
+each reply with the expectation of its case. It really asks the models. It delivers and keeps
+nothing. Tools that reach out do not run, and tools of MCP servers are not there. It makes no
+difference whether svc runs.
 
   --brain <name>   cases of this brain alone; may be given several times
   --only <text>    cases whose text or note contains this
