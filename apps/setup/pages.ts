@@ -307,11 +307,16 @@ function pageOfFirst(state: SetupState, { heard }: Extract<Step, { readonly at: 
         choices: [done, say],
       });
     }
-    case 'problem':
+    case 'problem': {
+      const hint = heard.again === 'start' ? 'svc starts again, and connects anew.' : null;
       return page(first, title, {
         lines: [bad(heard.message)],
-        choices: [choice('again', 'Try again'), choice('done', 'Not now', { role: 'skip' })],
+        choices: [
+          choice('again', 'Try again', { hint }),
+          choice('done', 'Not now', { role: 'skip' }),
+        ],
       });
+    }
     default:
       return heard satisfies never;
   }

@@ -4,6 +4,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { closedPort } from '../fake/closed-port.ts';
+import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { startInit, type InitStage } from './init-stage.ts';
@@ -158,6 +159,31 @@ suite('where it does not go well', () => {
     assert.doesNotMatch(init.seen(), /no-token-at-all|AAHdqT/);
     assert.deepEqual([...init.kept()], []);
     await leaves(init);
+  });
+
+  test('a channel that failed connects anew after "Try again"', async () => {
+    await using discord = await startFakeDiscord();
+    // MESSAGE CONTENT INTENT is off for the first connection, and on for the next.
+    discord.gateway.plan({ kind: 'close', code: 4014, when: 'identify' });
+    await using init = await startInit({
+      ollama: nowhere,
+      platform: discord.url,
+      keychain: 'no_bus',
+      env: { DISCORD_TOKEN: discord.token },
+    });
+    await toChannel(init);
+    await init.answer(/3 {2}Discord/, '3');
+    await init.answer(/It is /);
+    await init.answer(/Who may talk to it/, '3');
+    await init.answer(/Nothing was written so far/);
+    await init.answer(/switch on MESSAGE CONTENT INTENT[^]*1 {2}Try again/);
+    await init.sees(/Write to .* now/);
+    await discord.waitForReady();
+    discord.say(discord.direct(discord.user('Ada')), 'Hello!');
+    await init.answer(/The answer:[^]*I read: “Hello!”/);
+    await init.sees(/svc is running\. It ends with this command\./);
+    init.interrupt();
+    assert.equal(await init.ended, 0);
   });
 
   test('a token of the environment is asked about, and wins over another', async () => {
