@@ -236,8 +236,7 @@ async function awaitFirstMessage(
   const filter = { ...anyMessage, channel: type, since };
   while (!signal.aborted) {
     const health = channels().find((one) => one.type === type);
-    if (health?.state === 'failed')
-      return problem(health.reason ?? 'The channel failed.', 'start');
+    if (health?.state === 'failed') return problem(health.reason ?? 'The channel failed.', 'start');
     const answered = (await reader.messages(filter, { limit: 10, after: null })).rows.find(
       ({ outcome, replies }) => isTurn(outcome) && replies.delivered > 0,
     );

@@ -47,11 +47,11 @@ suite('from nothing to an answer', () => {
     init.type('\r');
     await init.answer(/Nothing was written so far[^]*"provider": "local_runtime"/);
     await init.answer(/The answer:[^]*Hello from it\./);
-    await init.sees(/svc is running\. It ends with this command\./);
+    await init.sees(/svc is running\. To stop it, press Ctrl-C in the terminal\./);
     const { storage, admin } = JSON.parse(init.file() ?? '') as Record<string, unknown>;
     assert.deepEqual([storage, admin], [{ path: 'svc.db' }, undefined]);
-    assert.match(init.seen(), /one is made that this run alone knows/);
-    assert.match(init.seen(), /WEBHOOK_SECRET was made for this run, which alone knows it/);
+    assert.match(init.seen(), /svc makes one for this run only/);
+    assert.match(init.seen(), /svc made WEBHOOK_SECRET for this run only/);
     assert.match(init.seen(), /export WEBHOOK_SECRET="\$\(openssl rand -hex 32\)"/);
     assert.deepEqual([...init.kept()], []);
     init.interrupt();
@@ -78,7 +78,7 @@ suite('from nothing to an answer', () => {
     const chat = telegram.privateChat(telegram.person('Ada'));
     telegram.say(chat, 'Is anybody there?');
     const [{ text } = { text: '' }] = await telegram.waitForSent(1);
-    await init.answer(/Ada wrote to the bot, and was given a code/);
+    await init.answer(/Ada wrote to the bot\. The bot answered with a code/);
     await init.sees(/The code: /);
     init.type('WRONGONE\r');
     await init.answer(/No code like this waits/);
@@ -181,7 +181,7 @@ suite('where it does not go well', () => {
     await discord.waitForReady();
     discord.say(discord.direct(discord.user('Ada')), 'Hello!');
     await init.answer(/The answer:[^]*I read: “Hello!”/);
-    await init.sees(/svc is running\. It ends with this command\./);
+    await init.sees(/svc is running\. To stop it, press Ctrl-C in the terminal\./);
     init.interrupt();
     assert.equal(await init.ended, 0);
   });
@@ -345,7 +345,7 @@ test('at a real terminal a kept file is started, answers, and is ended by Ctrl-C
   terminal.type('\r');
   await terminal.sees(/The answer:[^]*Hello from it\.[^]*\[\w\] > /);
   terminal.type('\r');
-  await terminal.sees(/It ends with this command/);
+  await terminal.sees(/To stop it, press Ctrl-C/);
   const response = await fetch(`http://127.0.0.1:${port}/webhook`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
