@@ -83,7 +83,7 @@ function pageOfModel(state: SetupState): Page {
   const found = near.length > 0;
   return page('model', modelTitle, {
     lines: found
-      ? [text('These answer here. Which one is to be asked?')]
+      ? [text('These models answer on this machine. Which one do you want?')]
       : noneLines(models, state.facts.frontend),
     choices: found
       ? [...kept, ...near, hosted, again, practice, ...backOrLeave(state)]
@@ -215,7 +215,7 @@ function pageOfReview(state: SetupState, { said }: Extract<Step, { readonly at: 
     ...(said === null ? [] : [bad(said)]),
     text(`Nothing was written so far. ${path} will be:`),
     code(textOf(documentOf(draft, facts)).trimEnd()),
-    ...(draft.file === 'new' ? [] : [text('The file of now is kept beside it.')]),
+    ...(draft.file === 'new' ? [] : [text('svc keeps the old file beside it.')]),
     ...later.map(({ name }) => text(`${name} is to be set before a start.`)),
     ...(draft.model?.kind === 'practice' ? [text(practiceEnds[facts.frontend])] : []),
   ];
@@ -282,19 +282,19 @@ function pageOfFirst(state: SetupState, { heard }: Extract<Step, { readonly at: 
       });
     }
     case 'asking': {
-      const ask = `${heard.name} wrote to the bot, and was given a code in that chat.`;
+      const ask = `${heard.name} wrote to the bot. The bot answered with a code.`;
       return page(first, title, {
         lines: [...(heard.said === null ? [] : [bad(heard.said)]), text(ask)],
         fields: [textField('code', 'The code')],
         choices: [
-          choice('let_in', 'Let in whose code it is', { takes: ['code'] }),
+          choice('let_in', 'Let this person in', { takes: ['code'] }),
           choice('done', 'Not now', { role: 'skip' }),
         ],
       });
     }
     case 'reply': {
       const lines = [
-        text('It was said:'),
+        text('The message:'),
         quote(heard.said),
         good('The answer:'),
         quote(heard.text),
@@ -307,11 +307,16 @@ function pageOfFirst(state: SetupState, { heard }: Extract<Step, { readonly at: 
         choices: [done, say],
       });
     }
-    case 'problem':
+    case 'problem': {
+      const hint = heard.again === 'start' ? 'svc starts again, and connects anew.' : null;
       return page(first, title, {
         lines: [bad(heard.message)],
-        choices: [choice('again', 'Try again'), choice('done', 'Not now', { role: 'skip' })],
+        choices: [
+          choice('again', 'Try again', { hint }),
+          choice('done', 'Not now', { role: 'skip' }),
+        ],
       });
+    }
     default:
       return heard satisfies never;
   }
@@ -360,8 +365,11 @@ function pageOfOver(state: SetupState, { end }: Extract<Step, { readonly at: 'ov
       const hand = draft.keep === 'by_hand' ? startLines(facts, draft) : [];
       const own = draft.keep === 'by_hand' ? madeHere(written, draft) : [];
       const next = again.length + hand.length > 0 ? [text('The next time:')] : [];
-      const runs = good('svc is running. It ends with this command.');
-      const seen = liveView === null ? [] : [text('What happens is shown at'), code(liveView)];
+      const runs = good('svc is running. To stop it, press Ctrl-C in the terminal.');
+      const seen =
+        liveView === null
+          ? []
+          : [text('The live view, a page that shows what svc does:'), code(liveView)];
       const all = [...lines, runs, ...seen, ...own, ...next, ...again, ...hand];
       return page('last', 'Running', { lines: all });
     }
@@ -399,7 +407,7 @@ function madeHere(written: Written | null, { pasted }: Draft): Line[] {
   const names = written?.unset.filter((name) => !pasted.includes(name)) ?? [];
   return names.map((name) =>
     text(
-      `${name} was made for this run, which alone knows it: others can talk to svc the next time.`,
+      `svc made ${name} for this run only. The line below makes one that your programs can show.`,
     ),
   );
 }
@@ -467,7 +475,7 @@ function pageOfFile(state: SetupState): Page {
     problem === null
       ? text(what)
       : ({ kind: 'bad', text: `It cannot be used: ${problem}` } as const);
-  const anew = 'The file of now is kept beside it, under another name.';
+  const anew = 'svc keeps the old file beside it, under another name.';
   return page('file', title, {
     lines: [text(`${path} is there already. It is never overwritten.`), found],
     choices: [
@@ -578,13 +586,16 @@ function pageOfKeep(state: SetupState): Page {
   const pasted = secrets.filter(({ is }) => is === 'pasted').map(({ name }) => name);
   const isWindow = state.facts.frontend === 'window';
   const isReady = place.keychain === 'ready';
-  const left = mayKeep(state) ? 'a long one is made' : 'one is made that this run alone knows';
+  const left = mayKeep(state) ? 'svc makes a long one' : 'svc makes one for this run only';
   return page('secrets', title, {
     lines: [
       text('The file names its secrets, and never holds one.'),
       ...pasted.map((name) => good(`${name} was pasted.`)),
-      ...made.map((name) => text(`${name}: senders show it. Left empty, ${left}.`)),
+      ...made.map((name) =>
+        text(`${name} is the password of the programs that write. If you leave it empty, ${left}.`),
+      ),
       ...(isReady ? [] : [bad(place.told ?? 'The keychain cannot be used.')]),
+      ...(isReady || isWindow ? [] : [text('You can go on without it.')]),
     ],
     fields: made.map((name) => secretField(name, true)),
     choices: [...(isWindow ? inWindow : atTerminal)(state, made), ...backOrLeave(state)],
@@ -595,7 +606,7 @@ const keychainAgain = choice('again', 'Look at the keychain again');
 
 function atTerminal({ facts }: SetupState, made: readonly string[]): readonly Choice[] {
   const byHand = choice('by_hand', 'I set them in the environment', {
-    hint: 'You get the lines at the end. This run has them already.',
+    hint: 'At the end svc prints the lines for the next start. This run has them already.',
     takes: made,
     role: 'skip',
   });
@@ -629,8 +640,8 @@ function pageOfAccess(state: SetupState, { said }: Extract<Step, { readonly at: 
     lines: said === null ? [line] : [bad(said), line],
     fields: [textField('ids', 'User ids')],
     choices: [
-      choice('pairing', 'Whom I let in by a code', {
-        hint: 'Who writes is given a code, and you let them in by it; you too.',
+      choice('pairing', 'Only people whom I let in by a code', {
+        hint: 'A stranger gets a code from the bot, and you type it here. Begin with yourself.',
       }),
       choice('listed', 'These user ids alone', { takes: ['ids'] }),
       choice('anyone', 'Anyone on the platform', { hint: 'svc warns of it at each start.' }),

@@ -64,7 +64,7 @@ const pollMs = 250;
 export class RunningService implements AsyncDisposable {
   readonly #options: RunningServiceOptions;
   readonly #served = Promise.withResolvers<SetupEnd>();
-  readonly #stopping = new AbortController();
+  #stopping = new AbortController();
   #running: Running | null = null;
   #liveView: string | null = null;
   #run: Promise<unknown> = Promise.resolve();
@@ -80,10 +80,11 @@ export class RunningService implements AsyncDisposable {
 
   /**
    * Starts the service as `svc serve` does. It finds pasted and generated secrets wherever they are
-   * kept.
+   * kept. A service that runs already ends first: it may be there with a channel that failed.
    * @returns null: the service listens; else why it does not
    */
   async start(secretValues: SecretValues): Promise<string | null> {
+    await this.#endRun();
     const { file, env, lookup, version, webRoot, log, stop, abandon, onTurn } = this.#options;
     const inspection = await inspectConfig(file, env, 'file');
     const { validation, text, storage } = inspection;
@@ -103,6 +104,8 @@ export class RunningService implements AsyncDisposable {
     log.scrub(secrets.values());
     const { runService } = await import('../../src/app/run.ts');
     const started = Promise.withResolvers<string | null>();
+    const stopping = new AbortController();
+    this.#stopping = stopping;
     this.#run = runService({
       config,
       text,
@@ -116,7 +119,7 @@ export class RunningService implements AsyncDisposable {
       log,
       version,
       webRoot,
-      stop: AbortSignal.any([stop, this.#stopping.signal]),
+      stop: AbortSignal.any([stop, stopping.signal]),
       abandon,
       onTurn,
       onListening: ({ admin }, inside) => {
@@ -146,9 +149,10 @@ export class RunningService implements AsyncDisposable {
 
   #onEnd(ending: Ending, unstarted: (problem: string) => void): void {
     const wasRunning = this.#running !== null;
-    if (wasRunning)
+    // A run that this class ended itself is no end of the first run.
+    if (wasRunning && !this.#stopping.signal.aborted)
       this.#served.resolve(ending.kind === 'ended' ? { kind: 'served' } : failed(ending));
-    else unstarted(ending.kind === 'ended' ? stopped : ending.message);
+    else if (!wasRunning) unstarted(ending.kind === 'ended' ? stopped : ending.message);
     this.#running = null;
   }
 
@@ -160,7 +164,7 @@ export class RunningService implements AsyncDisposable {
   /** Waits for the next result of the first message. */
   async hear({ type, says }: HearEffect, signal: AbortSignal): Promise<FirstMessage> {
     const running = this.#running;
-    if (running === null) return { kind: 'problem', message: 'svc does not run any more.' };
+    if (running === null) return problem('svc does not run any more.', 'start');
     if (type === null || !kindOf(type).isMessenger)
       return sendForPerson(running, says ?? hello, signal);
     return awaitFirstMessage(running, type, signal);
@@ -168,7 +172,7 @@ export class RunningService implements AsyncDisposable {
 
   async letIn(code: string, name: string): Promise<FirstMessage> {
     const running = this.#running;
-    if (running === null) return { kind: 'problem', message: 'svc does not run any more.' };
+    if (running === null) return problem('svc does not run any more.', 'start');
     const { ledger, admissions, now } = running.inside;
     const admission = await auditedAdmissions(ledger, admissions, now).admit(code);
     if (admission.kind === 'admitted') {
@@ -179,6 +183,10 @@ export class RunningService implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#endRun();
+  }
+
+  async #endRun(): Promise<void> {
     this.#stopping.abort();
     await this.#run;
   }
@@ -214,8 +222,8 @@ async function sendForPerson(
   return reply === null ? problem(late) : { kind: 'reply', said: text, text: reply.text };
 }
 
-function problem(message: string): FirstMessage {
-  return { kind: 'problem', message };
+function problem(message: string, again: 'start' | 'hear' = 'hear'): FirstMessage {
+  return { kind: 'problem', message, again };
 }
 
 /** Waits until somebody asks to be let in, or until the first message is answered. */
@@ -228,7 +236,7 @@ async function awaitFirstMessage(
   const filter = { ...anyMessage, channel: type, since };
   while (!signal.aborted) {
     const health = channels().find((one) => one.type === type);
-    if (health?.state === 'failed') return problem(health.reason ?? 'The channel failed.');
+    if (health?.state === 'failed') return problem(health.reason ?? 'The channel failed.', 'start');
     const answered = (await reader.messages(filter, { limit: 10, after: null })).rows.find(
       ({ outcome, replies }) => isTurn(outcome) && replies.delivered > 0,
     );

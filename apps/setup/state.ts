@@ -175,7 +175,8 @@ export type FirstMessage =
   | { readonly kind: 'asking'; readonly name: string; readonly said: string | null }
   | { readonly kind: 'let_in'; readonly name: string }
   | { readonly kind: 'reply'; readonly said: string; readonly text: string }
-  | { readonly kind: 'problem'; readonly message: string };
+  /** `again`: what another try repeats. A failed channel connects anew only in a new start. */
+  | { readonly kind: 'problem'; readonly message: string; readonly again: 'start' | 'hear' };
 
 export type Over =
   | { readonly kind: 'left' }

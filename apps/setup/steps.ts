@@ -261,13 +261,15 @@ function atReview(state: SetupState, choice: string): SetupState {
 }
 
 function atStart(state: SetupState, choice: string): SetupState {
-  if (choice === 'again') {
-    const step = { at: 'start', problem: null } as const;
-    return stay(state, { step, effect: { kind: 'start' } });
-  }
+  if (choice === 'again') return startAgain(state);
   if (choice !== 'done') return state;
   if (state.facts.frontend === 'window') return over(state, 'goes_on');
   return over(state, state.facts.written === null ? 'left' : 'written');
+}
+
+function startAgain(state: SetupState): SetupState {
+  const step = { at: 'start', problem: null } as const;
+  return stay(state, { step, effect: { kind: 'start' } });
 }
 
 function atFirst(state: SetupState, choice: string, fields: Fields): SetupState {
@@ -278,6 +280,9 @@ function atFirst(state: SetupState, choice: string, fields: Fields): SetupState 
     const code = fields['code'] ?? '';
     const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;
     return stay(state, { step: quiet, effect: { kind: 'let_in', code, name: step.heard.name } });
+  }
+  if (choice === 'again' && step.heard.kind === 'problem' && step.heard.again === 'start') {
+    return startAgain(state);
   }
   if (choice === 'again' || choice === 'say') {
     const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;

@@ -144,7 +144,7 @@ browserTest(
     await pressOn(page, 'Keep them in the keychain of this system');
     await stepOf(view, 'Who may talk to it');
     await view.assertAccessible();
-    await pressOn(page, 'Whom I let in by a code');
+    await pressOn(page, 'Only people whom I let in by a code');
     await pressOn(page, /^Write it, and start$/);
     await said(page, /Write to .*svc_test_bot now/);
     const chat = telegram.privateChat(telegram.person('Ada'));

@@ -4,6 +4,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { closedPort } from '../fake/closed-port.ts';
+import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { startInit, type InitStage } from './init-stage.ts';
@@ -46,11 +47,11 @@ suite('from nothing to an answer', () => {
     init.type('\r');
     await init.answer(/Nothing was written so far[^]*"provider": "local_runtime"/);
     await init.answer(/The answer:[^]*Hello from it\./);
-    await init.sees(/svc is running\. It ends with this command\./);
+    await init.sees(/svc is running\. To stop it, press Ctrl-C in the terminal\./);
     const { storage, admin } = JSON.parse(init.file() ?? '') as Record<string, unknown>;
     assert.deepEqual([storage, admin], [{ path: 'svc.db' }, undefined]);
-    assert.match(init.seen(), /one is made that this run alone knows/);
-    assert.match(init.seen(), /WEBHOOK_SECRET was made for this run, which alone knows it/);
+    assert.match(init.seen(), /svc makes one for this run only/);
+    assert.match(init.seen(), /svc made WEBHOOK_SECRET for this run only/);
     assert.match(init.seen(), /export WEBHOOK_SECRET="\$\(openssl rand -hex 32\)"/);
     assert.deepEqual([...init.kept()], []);
     init.interrupt();
@@ -77,7 +78,7 @@ suite('from nothing to an answer', () => {
     const chat = telegram.privateChat(telegram.person('Ada'));
     telegram.say(chat, 'Is anybody there?');
     const [{ text } = { text: '' }] = await telegram.waitForSent(1);
-    await init.answer(/Ada wrote to the bot, and was given a code/);
+    await init.answer(/Ada wrote to the bot\. The bot answered with a code/);
     await init.sees(/The code: /);
     init.type('WRONGONE\r');
     await init.answer(/No code like this waits/);
@@ -158,6 +159,31 @@ suite('where it does not go well', () => {
     assert.doesNotMatch(init.seen(), /no-token-at-all|AAHdqT/);
     assert.deepEqual([...init.kept()], []);
     await leaves(init);
+  });
+
+  test('a channel that failed connects anew after "Try again"', async () => {
+    await using discord = await startFakeDiscord();
+    // MESSAGE CONTENT INTENT is off for the first connection, and on for the next.
+    discord.gateway.plan({ kind: 'close', code: 4014, when: 'identify' });
+    await using init = await startInit({
+      ollama: nowhere,
+      platform: discord.url,
+      keychain: 'no_bus',
+      env: { DISCORD_TOKEN: discord.token },
+    });
+    await toChannel(init);
+    await init.answer(/3 {2}Discord/, '3');
+    await init.answer(/It is /);
+    await init.answer(/Who may talk to it/, '3');
+    await init.answer(/Nothing was written so far/);
+    await init.answer(/switch on MESSAGE CONTENT INTENT[^]*1 {2}Try again/);
+    await init.sees(/Write to .* now/);
+    await discord.waitForReady();
+    discord.say(discord.direct(discord.user('Ada')), 'Hello!');
+    await init.answer(/The answer:[^]*I read: “Hello!”/);
+    await init.sees(/svc is running\. To stop it, press Ctrl-C in the terminal\./);
+    init.interrupt();
+    assert.equal(await init.ended, 0);
   });
 
   test('a token of the environment is asked about, and wins over another', async () => {
@@ -319,7 +345,7 @@ test('at a real terminal a kept file is started, answers, and is ended by Ctrl-C
   terminal.type('\r');
   await terminal.sees(/The answer:[^]*Hello from it\.[^]*\[\w\] > /);
   terminal.type('\r');
-  await terminal.sees(/It ends with this command/);
+  await terminal.sees(/To stop it, press Ctrl-C/);
   const response = await fetch(`http://127.0.0.1:${port}/webhook`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },

@@ -77,7 +77,8 @@ export const outcomes: {
   hear: [
     { of: 'hear', heard: { kind: 'asking', name: 'Ada', said: null } },
     { of: 'hear', heard: { kind: 'reply', said: 'Hello!', text: 'Hello.' } },
-    { of: 'hear', heard: { kind: 'problem', message: 'No.' } },
+    { of: 'hear', heard: { kind: 'problem', message: 'No.', again: 'hear' } },
+    { of: 'hear', heard: { kind: 'problem', message: 'It failed.', again: 'start' } },
   ],
   let_in: [
     { of: 'let_in', heard: { kind: 'let_in', name: 'Ada' } },

@@ -25,7 +25,7 @@ function shownIn(page: string): string {
 
 /** Ends the first run, and compares its output with the page. */
 async function holdAgainst(page: string, init: InitStage): Promise<void> {
-  await init.sees(/svc is running\. It ends with this command\.[^]*svc serve/);
+  await init.sees(/svc is running\. To stop it, press Ctrl-C in the terminal\.[^]*svc serve/);
   init.interrupt();
   assert.equal(await init.ended, 0);
   const shown = shownIn(page);
@@ -76,7 +76,7 @@ async function pairOn(init: InitStage, platform: Platform, token: string): Promi
   await init.sees(/Write to .* now/);
   await platform.say('Is anybody there?');
   const code = /: (\S+)\. /.exec(await platform.first())![1]!;
-  await init.answer(/wrote to the bot, and was given a code/);
+  await init.answer(/wrote to the bot\. The bot answered with a code/);
   await init.sees(/The code: /);
   init.type(`${code}\r`);
   await init.sees(/may talk from now on/);

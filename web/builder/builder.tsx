@@ -52,7 +52,7 @@ function ByToken() {
   return (
     <>
       <p className="text-soft">
-        Here the configuration of this service is changed. It takes the administrator&apos;s token.
+        Here you change the configuration of this service. Paste the administrator&apos;s token.
       </p>
       <SignIn />
     </>

@@ -52,7 +52,10 @@ export function SignIn({ onDone, isFirst = true }: Props) {
         spellCheck={false}
         value={written}
         onChange={(event) => setWritten(event.target.value)}
-        hint="The value of the variable that admin.token_env names; this page alone keeps it."
+        hint={
+          'svc demo prints it. Else it is the value of the variable that admin.token_env names, ' +
+          'such as ADMIN_TOKEN. Only this page keeps it.'
+        }
         fault={fault}
       />
       <Button kind="main" type="submit" aria-disabled={busy}>
