@@ -133,7 +133,7 @@ test('notes that a person clears are in none of the files', async () => {
   });
 });
 
-test('notes whose bytes another program kept are overwritten when they are cleared again', async () => {
+test('notes whose bytes another program kept are overwritten at the second try', async () => {
   await inFolder(
     async (it, path) => {
       await turn(it, 'ann', canary);
