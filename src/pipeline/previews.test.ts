@@ -9,6 +9,7 @@ function start(preview?: string, attempt = 1) {
   const kept: string[] = [];
   const begun: PreviewRequest[] = [];
   let ended = 0;
+  const before = { waits: false };
   const channel = {
     preview(asked: PreviewRequest): Preview {
       begun.push(asked);
@@ -21,7 +22,6 @@ function start(preview?: string, attempt = 1) {
     },
     begun: ({ id }: { id: string }) => `begun ${id}`,
   };
-  const before = { waits: false };
   const previews = {
     isNext: () => !before.waits,
     keep: async (_: unknown, one: string) => kept.push(one) > 0,
@@ -31,13 +31,14 @@ function start(preview?: string, attempt = 1) {
   const turnContext = { shownAs: preview ?? null };
   const firstWords: number[] = [];
   const events = { firstWord: ({ ms }: { ms: number }) => firstWords.push(ms) };
+  const clock = { ms: 1_500 };
   const turn = new TurnPreview(
-    { ledger: { previews }, events, now: () => 1_500 } as never,
+    { ledger: { previews }, events, now: () => clock.ms } as never,
     { channel } as never,
     { message, attempt } as unknown as InClaim,
     turnContext,
   );
-  return { turn, turnContext, before, shown, kept, begun, firstWords, ended: () => ended };
+  return { turn, turnContext, before, clock, shown, kept, begun, firstWords, ended: () => ended };
 }
 
 test('nothing is begun before there is something to show', async () => {
@@ -84,6 +85,24 @@ test('nothing is begun before the reply to an earlier message has arrived', () =
   it.before.waits = false;
   it.turn.show('a b');
   assert.deepEqual(it.shown, ['a b']);
+});
+
+test('the first word counts once, when it may stand in the chat', () => {
+  const waiting = start();
+  waiting.before.waits = true;
+  waiting.turn.show('a');
+  assert.deepEqual(waiting.firstWords, []);
+  waiting.before.waits = false;
+  waiting.clock.ms = 4_000;
+  waiting.turn.show('a b');
+  waiting.turn.show('a b c');
+  assert.deepEqual(waiting.firstWords, [3_000]);
+
+  for (const again of [start('[5]'), start(undefined, 2)]) {
+    again.turn.show('a');
+    assert.equal(again.begun.length, 1);
+    assert.deepEqual(again.firstWords, [], 'an earlier run of the turn may have shown it');
+  }
 });
 
 test('what comes after the end is not shown', async () => {

@@ -20,7 +20,6 @@ export class TurnPreview {
   readonly #turnContext: Pick<PipelineTurnContext, 'shownAs'>;
   #preview: Preview | null = null;
   #isOver = false;
-  #hasFirstWord = false;
 
   constructor(
     deps: Pick<Deps, 'ledger' | 'events' | 'now'>,
@@ -43,17 +42,9 @@ export class TurnPreview {
 
   readonly show = (whole: string): void => {
     if (this.#isOver) return;
-    if (!this.#hasFirstWord) this.#firstWord();
     this.#preview ??= this.#begin();
     this.#preview?.show(whole);
   };
-
-  #firstWord(): void {
-    this.#hasFirstWord = true;
-    const { message } = this.#claim;
-    const { channel } = message.address;
-    this.#deps.events.firstWord({ channel, ms: msSince(message.acceptedAt, this.#deps) });
-  }
 
   #begin(): Preview | null {
     const { message } = this.#claim;
@@ -72,7 +63,16 @@ export class TurnPreview {
         void this.#deps.ledger.previews.keep(this.#claim, replaces);
       },
     });
-    return preview ?? null;
+    if (preview === undefined) return null;
+    // Otherwise an earlier run of the turn may have shown the first word.
+    if (shownAs === null) this.#countFirstWord();
+    return preview;
+  }
+
+  #countFirstWord(): void {
+    const { address, acceptedAt } = this.#claim.message;
+    const ms = msSince(acceptedAt, this.#deps);
+    this.#deps.events.firstWord({ channel: address.channel, ms });
   }
 }
 

@@ -24,7 +24,7 @@ export const cli: readonly Fault[] = [
   {
     name: 'What a command deleted from the database of a stopped svc is in no audit.',
     file: 'src/app/config/audited.ts',
-    find: 'await note({ ...forgotten(whose), status: 200, reason: null });',
+    find: 'await note({ ...done, status: 200, reason: null });',
     replace: '',
     seenBy: ['test/cli/records-command.test.ts'],
   },

@@ -33,6 +33,19 @@ export function audited(ledger: Ledger, now: () => number): LedgerWrites {
     await note({ action, target: { id }, status: statuses[result], reason });
     return result;
   };
+  const deletion = async (
+    done: Pick<AuditRow, 'action' | 'target'>,
+    act: () => Promise<number>,
+  ): Promise<number> => {
+    try {
+      const deleted = await act();
+      await note({ ...done, status: 200, reason: null });
+      return deleted;
+    } catch (error) {
+      if (error instanceof NotOverwritten) await note({ ...done, status: 503, reason: null });
+      throw error;
+    }
+  };
   return {
     replay: (id) => move('replay', id, null),
     discard: (id, reason) => move('discard', id, reason),
@@ -41,21 +54,8 @@ export function audited(ledger: Ledger, now: () => number): LedgerWrites {
       await note({ ...tried(which), status: statusOf(which, result), reason: null });
       return result;
     },
-    async forget(whose) {
-      const deleted = await ledger.forget(whose).catch(async (error: unknown) => {
-        if (error instanceof NotOverwritten) {
-          await note({ ...forgotten(whose), status: 503, reason: null });
-        }
-        throw error;
-      });
-      await note({ ...forgotten(whose), status: 200, reason: null });
-      return deleted;
-    },
-    async clearNotes(of) {
-      const deleted = await ledger.clearNotes(of);
-      await note({ ...cleared(of), status: 200, reason: null });
-      return deleted;
-    },
+    forget: (whose) => deletion(forgotten(whose), () => ledger.forget(whose)),
+    clearNotes: (of) => deletion(cleared(of), () => ledger.clearNotes(of)),
   };
 }
 

@@ -72,6 +72,20 @@ export function buildModel(config: ModelConfig, apiKey: string | null, deps: Mod
   return new GuardedModel(runtimes[provider](options), bounds, sight, trimmer, deps);
 }
 
+/** Notes when the first word of a call comes. */
+class StreamedCall {
+  readonly request: ModelRequest;
+  firstWordAt: SteadyTime | null = null;
+
+  constructor(request: ModelRequest, steady: () => SteadyTime) {
+    const onText = (whole: string): void => {
+      this.firstWordAt ??= steady();
+      request.onText?.(whole);
+    };
+    this.request = { ...request, onText };
+  }
+}
+
 class GuardedModel implements Model {
   readonly name;
   readonly provider;
@@ -113,14 +127,9 @@ class GuardedModel implements Model {
     const { steady, events, brain } = this.#deps;
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
-    let firstWordMs: number | undefined;
-    const { onText } = request;
-    const timed = (whole: string): void => {
-      firstWordMs ??= steady() - since;
-      onText?.(whole);
-    };
-    const measured = onText === undefined ? request : { ...request, onText: timed };
-    const outcome = await this.#askWithinLimit(measured, stop);
+    const streamed = request.onText === undefined ? null : new StreamedCall(request, steady);
+    const outcome = await this.#askWithinLimit(streamed?.request ?? request, stop);
+    const firstWordAt = streamed?.firstWordAt ?? null;
     const { reuse } = outcome;
     if (outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported') {
       this.#sight.refused();
@@ -132,7 +141,7 @@ class GuardedModel implements Model {
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
       ...errorDetails(outcome),
       ...(reuse !== undefined && { reuse }),
-      ...(firstWordMs !== undefined && { firstWordMs }),
+      ...(firstWordAt !== null && { firstWordMs: firstWordAt - since }),
       ms: steady() - since,
     });
     return outcome;

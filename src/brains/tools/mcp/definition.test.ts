@@ -144,6 +144,19 @@ test('the order of a value that is data counts', () => {
   assert.deepEqual(changesSince(schemaOf(['a', 'b']), schemaOf(['b', 'a'])), ['inputSchema']);
 });
 
+test('an argument may have the name of a keyword', () => {
+  const schemaOf = (name: string, list: readonly string[]) =>
+    definitionOf({
+      name: 'a',
+      inputSchema: { type: 'object', properties: { [name]: { ...text, enum: list } } },
+    })!;
+  for (const name of ['default', 'const', 'examples', 'enum', 'properties']) {
+    const pin = schemaOf(name, ['a', 'b']);
+    assert.equal(changesSince(pin, schemaOf(name, ['b', 'a'])), null, name);
+    assert.deepEqual(changesSince(pin, schemaOf(name, ['b'])), ['inputSchema'], name);
+  }
+});
+
 test('a schema that is too deep to read is no tool', () => {
   let inputSchema: object = {};
   for (let depth = 0; depth < 20_000; depth++) inputSchema = { a: inputSchema };

@@ -244,6 +244,10 @@ function hashesOf(facts: Facts): Pick<Fingerprint, 'hash' | 'parts'> {
 
 /** Keywords whose values are data and no schema. */
 const dataKeys = new Set(['const', 'default', 'examples']);
+/** Keywords whose values have a schema for each name. A name may be that of a keyword. */
+const namedSchemas = new Set(
+  'properties patternProperties $defs definitions dependentSchemas'.split(' '),
+);
 
 /**
  * The order of the values of an `enum` means nothing, and Home Assistant writes another one after
@@ -264,6 +268,10 @@ function withSortedEnums(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, part]) => {
       if (dataKeys.has(key)) return [key, part];
+      if (namedSchemas.has(key) && isObject(part)) {
+        const named = Object.entries(part).map(([name, one]) => [name, withSortedEnums(one)]);
+        return [key, Object.fromEntries(named)];
+      }
       if (key !== 'enum' || !Array.isArray(part)) return [key, withSortedEnums(part)];
       const values = part.map((one: unknown) => [canonicalJson(one) ?? '', one] as const);
       return [key, values.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)];

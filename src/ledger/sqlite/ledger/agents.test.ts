@@ -18,9 +18,10 @@ import {
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NoteMove } from '../../../domain/note.ts';
 import type { BegunCall, ToolUse } from '../../../domain/tool-use.ts';
-import type { Effects, InClaim } from '../../ledger.ts';
+import { NotOverwritten, type Effects, type InClaim } from '../../ledger.ts';
 import { openSqliteLedger } from '../sqlite.ts';
 import { sweep } from '../write/sweep.ts';
+import type { SqliteLimits } from './limits.ts';
 
 const dayMs = 86_400_000;
 const canary = 'canary-93d0';
@@ -32,10 +33,13 @@ const ofAnn = {
 } as const;
 
 /** Runs with a ledger in a folder of its own. */
-async function inFolder(run: (it: Bench, path: string, folder: string) => Promise<void>) {
+async function inFolder(
+  run: (it: Bench, path: string, folder: string) => Promise<void>,
+  limits: Partial<SqliteLimits> = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-agents-'));
   const path = join(folder, 'svc.db');
-  const options = { path, ...systemClock, ids, retentionDays: 30 };
+  const options = { path, ...systemClock, ids, retentionDays: 30, limits };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);
   try {
@@ -127,6 +131,24 @@ test('notes that a person clears are in none of the files', async () => {
       assert.ok(!(await readFile(join(folder, name))).includes(canary), name);
     }
   });
+});
+
+test('notes whose bytes another program kept are overwritten at the second try', async () => {
+  await inFolder(
+    async (it, path) => {
+      await turn(it, 'ann', canary);
+      const other = new DatabaseSync(path, { readOnly: true });
+      other.exec('BEGIN');
+      count(other, 'notes');
+      const { ledger } = it;
+      await assert.rejects(ledger.clearNotes(ofAnn), NotOverwritten);
+      await assert.rejects(ledger.clearNotes(ofAnn), NotOverwritten, 'the bytes are still there');
+      other.close();
+      assert.equal(await ledger.clearNotes(ofAnn), 0);
+      assert.equal((await readFile(`${path}-wal`)).length, 0);
+    },
+    { readersMs: 0 },
+  );
 });
 
 test('a call is on the disk before it may run', async () => {

@@ -62,16 +62,16 @@ export class Forgetting {
   }
 
   /**
-   * Deletes notes. Notes made after the call stay.
+   * Deletes notes. Notes made after the call stay. Without a note it still overwrites: an earlier
+   * call may have thrown `NotOverwritten`.
    * @returns how many notes it deleted
-   * @throws when the storage has failed
+   * @throws when the storage has failed; NotOverwritten, as `forget` does
    */
   async clearNotes(of: NotesOf): Promise<number> {
     const before = this.#deps.rows.nextSeq();
     await this.#write([]);
     const count = this.#search.notesOf(of, before);
-    if (count === 0) return 0;
-    await this.#write([notesCleared(of, before)]);
+    if (count > 0) await this.#write([notesCleared(of, before)]);
     await this.#overwrite();
     return count;
   }
