@@ -238,6 +238,17 @@ test('what to do names every place that was asked, and the keychain where it was
   ]);
 });
 
+test('a service of systemd is told of its credentials, not of a shell or a keychain', () => {
+  const place = (source: 'environment' | 'credential' | 'keychain') =>
+    ({ source, text: source, empty: false }) as const;
+  const looked = [place('environment'), place('credential'), place('keychain')];
+  assert.deepEqual(howToSet({ name: 'X' as EnvName, found: { kind: 'missing', looked } }), [
+    'svc looked for environment, credential and keychain.',
+    'Write it into a file in the folder of LoadCredential= (/etc/credstore/svc/X), ' +
+      'and restart the service.',
+  ]);
+});
+
 test('what is missing is a problem at each place that wants it', () => {
   const env = { HOOK: long, OUT: long, BOT: long, DATABASE: 'postgres://d' };
   const { missing } = resolveSecrets(configOf(), inEnv(env));

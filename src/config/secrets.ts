@@ -114,8 +114,17 @@ export function describeWhy({ name, found }: Pick<MissingSecret, 'name' | 'found
 /** Where svc looked for a name, and the lines that a person can type: one sentence each. */
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
+  if (found.looked.some(({ source }) => source === 'credential')) {
+    return [...describePlaces(found), credentialHint(name)];
+  }
   const set = `Set it in the environment: export ${name}=…`;
   return [...describePlaces(found), set, ...keychainHint(name, found)];
+}
+
+/** A service of the system has no shell and no keychain. */
+function credentialHint(name: string): string {
+  const file = `/etc/credstore/svc/${name}`;
+  return `Write it into a file in the folder of LoadCredential= (${file}), and restart the service.`;
 }
 
 function describePlaces({ looked }: Missing): string[] {

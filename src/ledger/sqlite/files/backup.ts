@@ -5,7 +5,6 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -113,9 +112,13 @@ export function syncFile(file: string): void {
   }
 }
 
-/** A broken link counts as a file too. */
+/** A broken link counts as a file too. A path that svc cannot look at does not. */
 function isThere(file: string): boolean {
-  return existsSync(file) || lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function codeOf(error: unknown): string {
