@@ -247,6 +247,11 @@ test('a service of systemd is told of its credentials, not of a shell or a keych
     'Write it into a file in the folder of LoadCredential= (/etc/credstore/svc/X), ' +
       'and restart the service.',
   ]);
+  const missing = [
+    { name: 'X' as EnvName, usedAt: ['a'], found: { kind: 'missing', looked } },
+  ] as const;
+  const [problem] = problemsOf(missing);
+  assert.match(problem!.remedy, /and keychain\. Write it into a file .* restart the service\.$/);
 });
 
 test('what is missing is a problem at each place that wants it', () => {

@@ -114,12 +114,15 @@ export function describeWhy({ name, found }: Pick<MissingSecret, 'name' | 'found
 /** Where svc looked for a name, and the lines that a person can type: one sentence each. */
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
-  if (found.looked.some(({ source }) => source === 'credential')) {
+  if (isOfUnit(found)) {
     return [...describePlaces(found), credentialHint(name)];
   }
   const set = `Set it in the environment: export ${name}=…`;
   return [...describePlaces(found), set, ...keychainHint(name, found)];
 }
+
+const isOfUnit = ({ looked }: Missing): boolean =>
+  looked.some(({ source }) => source === 'credential');
 
 /** A service of the system has no shell and no keychain. */
 function credentialHint(name: string): string {
@@ -148,9 +151,13 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
       if (found.kind === 'unreadable') {
         return problemWithoutPlace('secret_unreadable', path, message, found.remedy);
       }
-      const set = 'Set it and restart svc, or name a variable that is set.';
-      const store = keychainHint(name, found).map((line) => `${line}.`);
-      const remedy = [...describePlaces(found), set, ...store].join(' ');
+      const set = isOfUnit(found)
+        ? [credentialHint(name)]
+        : [
+            'Set it and restart svc, or name a variable that is set.',
+            ...keychainHint(name, found).map((line) => `${line}.`),
+          ];
+      const remedy = [...describePlaces(found), ...set].join(' ');
       return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );
