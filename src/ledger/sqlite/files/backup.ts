@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -33,8 +34,6 @@ export type BackedUp = {
  * @param target absolute
  */
 export function backUp(path: string, target: string): BackedUp | StoreProblem {
-  const taken = [target, `${target}-wal`, `${target}-journal`].find((file) => isThere(file));
-  if (taken !== undefined) return targetProblem(`There is a file ${taken} already`);
   const part = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.part`);
   try {
     closeSync(openSync(part, 'wx', 0o600));
@@ -42,6 +41,8 @@ export function backUp(path: string, target: string): BackedUp | StoreProblem {
     return targetProblem(`No file can be made in ${dirname(target)} (${codeOf(error)})`);
   }
   try {
+    const taken = [target, `${target}-wal`, `${target}-journal`].find((file) => isThere(file));
+    if (taken !== undefined) return targetProblem(`There is a file ${taken} already`);
     const problem = copy(path, part);
     if (problem !== null) return problem;
     const messages = check(part);
@@ -112,13 +113,9 @@ export function syncFile(file: string): void {
   }
 }
 
-/** A broken link counts as a file too. A path that svc cannot look at does not. */
+/** A broken link counts as a file too. */
 function isThere(file: string): boolean {
-  try {
-    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return existsSync(file) || lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
 function codeOf(error: unknown): string {
