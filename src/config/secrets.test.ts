@@ -238,6 +238,23 @@ test('what to do names every place that was asked, and the keychain where it was
   ]);
 });
 
+test('a service of systemd is told of its credentials, not of a shell or a keychain', () => {
+  const place = (source: 'environment' | 'credential' | 'keychain') =>
+    ({ source, text: source, empty: false }) as const;
+  const looked = [place('environment'), place('credential'), place('keychain')];
+  const missing = {
+    name: 'X' as EnvName,
+    usedAt: ['a'],
+    found: { kind: 'missing', looked },
+  } as const;
+  const lines = [
+    'svc looked for environment, credential and keychain.',
+    'Write it into the folder of LoadCredential= (/etc/credstore/svc/X), and restart svc.',
+  ];
+  assert.deepEqual(howToSet(missing), lines);
+  assert.equal(problemsOf([missing])[0]!.remedy, lines.join(' '));
+});
+
 test('what is missing is a problem at each place that wants it', () => {
   const env = { HOOK: long, OUT: long, BOT: long, DATABASE: 'postgres://d' };
   const { missing } = resolveSecrets(configOf(), inEnv(env));

@@ -114,9 +114,16 @@ export function describeWhy({ name, found }: Pick<MissingSecret, 'name' | 'found
 /** Where svc looked for a name, and the lines that a person can type: one sentence each. */
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
-  const set = `Set it in the environment: export ${name}=…`;
-  return [...describePlaces(found), set, ...keychainHint(name, found)];
+  const ways = isOfUnit(found)
+    ? [credentialHint(name)]
+    : [`Set it in the environment: export ${name}=…`, ...keychainHint(name, found)];
+  return [...describePlaces(found), ...ways];
 }
+
+const isOfUnit = ({ looked }: Missing) => looked.some(({ source }) => source === 'credential');
+/** A service of the system has no shell and no keychain. */
+const credentialHint = (name: string): string =>
+  `Write it into the folder of LoadCredential= (/etc/credstore/svc/${name}), and restart svc.`;
 
 function describePlaces({ looked }: Missing): string[] {
   const places = looked.map(({ text, empty }) => (empty ? `${text} (empty)` : text));
@@ -126,8 +133,8 @@ function describePlaces({ looked }: Missing): string[] {
 }
 
 function keychainHint(name: string, { looked }: Missing): string[] {
-  const hasKeychain = looked.some(({ source }) => source === 'keychain');
-  return hasKeychain ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
+  if (!looked.some(({ source }) => source === 'keychain')) return [];
+  return [`Or store it in the keychain: svc secrets set ${name}`];
 }
 
 /** One problem for each field that names a missing secret. */
@@ -141,7 +148,8 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
       }
       const set = 'Set it and restart svc, or name a variable that is set.';
       const store = keychainHint(name, found).map((line) => `${line}.`);
-      const remedy = [...describePlaces(found), set, ...store].join(' ');
+      const ways = isOfUnit(found) ? [credentialHint(name)] : [set, ...store];
+      const remedy = [...describePlaces(found), ...ways].join(' ');
       return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );

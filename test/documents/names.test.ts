@@ -4,10 +4,12 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { documents as everyDocument, tooLong } from '../../scripts/prose.ts';
+import { validateText } from '../../src/config/validate.ts';
 import { sentences } from '../../src/pipeline/sentences.ts';
 import { ids } from '../fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, revision, withToken } from '../fake/admin-world.ts';
 import { runCommand } from '../support/in-process.ts';
+import { blocksOf, pages, textOf } from './blocks.ts';
 
 const root = join(import.meta.dirname, '../..');
 const documents = globSync(['*.md', '{docs,examples,src,apps,web}/**/*.md'], { cwd: root }).map(
@@ -192,5 +194,19 @@ test('every command of svc that is named exists, with its flags', async () => {
     for (const [flag] of what.matchAll(/--[a-z-]+/g)) {
       assert.ok(help.includes(flag), `${where}: svc ${what}`);
     }
+  }
+});
+
+test('whole configurations on pages are valid, and that of the README lets no stranger in', () => {
+  const configurations = pages.flatMap((page) =>
+    blocksOf(textOf(page))
+      .filter(({ info, text }) => info[0] === 'json' && /"brains"[^]*"routes"/.test(text))
+      .map(({ text }) => ({ page, validation: validateText(text) })),
+  );
+  assert.ok(configurations.some(({ page }) => page === 'README.md'));
+  for (const { page, validation } of configurations) {
+    const { kind, problems } = validation;
+    assert.equal(kind, 'valid', `${page}: ${JSON.stringify(problems)}`);
+    if (page === 'README.md') assert.deepEqual(problems, []);
   }
 });

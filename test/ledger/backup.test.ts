@@ -133,6 +133,9 @@ test('a backup replaces nothing, and leaves nothing behind when it fails', async
     assert.match(refused.err, /There is a file .* already; name another file for the backup\.\n$/);
   }
   assert.match((await backup(folder, 'none/copy.db')).err, /No file can be made in .*\(ENOENT\)/);
+  const long = await backup(folder, 'n'.repeat(300));
+  assert.deepEqual([long.code, long.out], [1, '']);
+  assert.match(long.err, /^No file can be made in .*\(ENAMETOOLONG\); name another file/);
   await rm(join(folder, 'svc.db'));
   const left = ['dangling', 'old.db-wal', 'svc.json', 'there'];
   assert.deepEqual((await readdir(folder)).sort(), left);

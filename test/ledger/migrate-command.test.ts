@@ -83,6 +83,7 @@ test('what cannot be a place is refused, and a URL is not repeated', async (t) =
     [' --to postgres://ada:canary@h/d', 2, /A URL is never given as an argument/],
     [' --to svc.db', 2, /names the database that is in use already/],
     [' --to ./svc.json', 1, /There is a file .+svc\.json already/],
+    [` --to ./${'n'.repeat(300)}`, 1, /^No file can be made in .+ \(ENAMETOOLONG\)/],
     [' --to NO_SUCH_URL', 78, /NO_SUCH_URL is not set/],
     [' --to WEBHOOK_SECRET', 78, /the value of WEBHOOK_SECRET is no URL of a PostgreSQL server/],
     [' --to LETTERS_URL', 1, new RegExp(`127\\.0\\.0\\.1:${closedPort}`)],

@@ -175,7 +175,7 @@ test('every place where svc looked is named for each secret that is missing', as
     );
     assert.match(
       said,
-      /export WEBHOOK_SECRET=…\s+Or store it in the keychain: svc secrets set WEB/,
+      /LoadCredential= \(\/etc\/credstore\/svc\/WEBHOOK_SECRET\), and restart svc/,
     );
   }
 });

@@ -82,6 +82,11 @@ function fileTarget(path: string): Target | StoreProblem {
   };
   try {
     closeSync(openSync(part, 'wx', 0o600));
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return problem('migration_target', `No file can be made in ${dirname(path)} (${code}).`);
+  }
+  try {
     const db = new DatabaseSync(part);
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL');
     migrate(db);

@@ -34,8 +34,6 @@ export type BackedUp = {
  * @param target absolute
  */
 export function backUp(path: string, target: string): BackedUp | StoreProblem {
-  const taken = [target, `${target}-wal`, `${target}-journal`].find((file) => isThere(file));
-  if (taken !== undefined) return targetProblem(`There is a file ${taken} already`);
   const part = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.part`);
   try {
     closeSync(openSync(part, 'wx', 0o600));
@@ -43,6 +41,8 @@ export function backUp(path: string, target: string): BackedUp | StoreProblem {
     return targetProblem(`No file can be made in ${dirname(target)} (${codeOf(error)})`);
   }
   try {
+    const taken = [target, `${target}-wal`, `${target}-journal`].find((file) => isThere(file));
+    if (taken !== undefined) return targetProblem(`There is a file ${taken} already`);
     const problem = copy(path, part);
     if (problem !== null) return problem;
     const messages = check(part);
