@@ -74,8 +74,8 @@ test('a model that takes no tools while it thinks is asked without thinking, wit
   // GPT-5.6 and GPT-6 at OpenAI, as BerriAI/litellm#34569 and danny-avila/LibreChat#14355 tell it:
   // they think unless told not to, so a request with tools alone is refused.
   const message =
-    'Function tools with reasoning_effort are not supported for gpt-test in ' +
-    "/v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
+    'Function tools with reasoning_effort are not supported for gpt-test in /v1/chat/completions. ' +
+    "To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
   const error = { message, type: 'invalid_request_error', param: 'reasoning_effort', code: null };
   await using openai = await startFakeOpenai(({ body }) => {
     const { tools, reasoning_effort: effort } = body as Asked;
