@@ -36,15 +36,7 @@ import { draftIdOf, Drafts } from './drafts.ts';
 import { telegram } from './kind.ts';
 import { format, loadLexer, type Formatted, type Lexer } from './markdown.ts';
 import { Poller, pollTimes, type PollTimes } from './polling.ts';
-import {
-  directChatOf,
-  markupOf,
-  parseBot,
-  readsNoGroups,
-  parseTarget,
-  string,
-  type Target,
-} from './wire.ts';
+import { directChatOf, markupOf, parseBot, parseTarget, string, type Target } from './wire.ts';
 
 export type TelegramDeps = MessengerDeps & {
   /** Shorter times for tests. */
@@ -361,7 +353,8 @@ export class TelegramPlatform implements Platform<Target, Refused> {
     }
     const bot = result.kind === 'ok' ? parseBot(result.body) : null;
     if (bot !== null && result.kind === 'ok') {
-      const isHeldBack = access?.groups !== 'off' && readsNoGroups(result.body);
+      const hearsAll = fieldsOf(result.body)['can_read_all_group_messages'] !== false;
+      const isHeldBack = access?.groups !== 'off' && !hearsAll;
       const note = isHeldBack ? { note: privacyMode } : {};
       return { kind: 'known', id: String(bot.id), name: `@${bot.username}`, ...note };
     }

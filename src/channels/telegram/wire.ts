@@ -61,11 +61,6 @@ export function parseBot(result: unknown): Bot | null {
   return typeof id === 'number' && typeof username === 'string' ? { id, username } : null;
 }
 
-/** Whether the bot's privacy mode is on, by this answer of getMe. */
-export function readsNoGroups(result: unknown): boolean {
-  return fieldsOf(result)['can_read_all_group_messages'] === false;
-}
-
 function parseMessage(wire: Fields, bot: Bot): IncomingMessage | null {
   const place = placeOf(wire);
   if (place === null) return null;
