@@ -14,7 +14,7 @@ const executablePath = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';
 const local = { provider: 'local_runtime', model_id: 'llama3.2', locality: 'local' };
 const cloud = {
   provider: 'hosted_runtime',
-  model_id: 'gpt-5-mini',
+  model_id: 'gpt-6-luna',
   locality: 'cloud',
   api_key_env: 'OPENAI_API_KEY',
 };
@@ -84,7 +84,7 @@ const tried: TryResult = {
       reason: null,
     },
     {
-      model: 'hosted_runtime/gpt-5-mini',
+      model: 'hosted_runtime/gpt-6-luna',
       kind: 'dropped',
       text: null,
       ms: null,

@@ -47,7 +47,7 @@ async function talk(): Promise<readonly Row[]> {
   const [brain] = config.brains;
   const cloud = {
     provider: 'hosted_runtime',
-    model_id: 'gpt-5-mini',
+    model_id: 'gpt-6-luna',
     locality: 'cloud',
     api_key_env: 'OPENAI_API_KEY',
   };

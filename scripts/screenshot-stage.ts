@@ -42,7 +42,7 @@ export const questions = [hours, 'Do you ship to Norway?', 'May I return a gift?
 const thinkMs: Readonly<Record<string, number>> = {
   'llama3.2': 430,
   'qwen3:8b': 640,
-  'gpt-5-mini': 910,
+  'gpt-6-luna': 910,
 };
 
 /** Two of three models agree, each after some thought. */
@@ -58,7 +58,7 @@ export async function startScreenshotStage(): Promise<ScreenshotStage> {
   const ollama = opened.use(
     await startFakeOllama(think, { models: ['llama3.2:latest', 'qwen3:8b'] }),
   );
-  const openai = opened.use(await startFakeOpenai(think, { models: ['gpt-5-mini'] }));
+  const openai = opened.use(await startFakeOpenai(think, { models: ['gpt-6-luna'] }));
   const receiver = opened.use(await startReceiver());
   const telegram = opened.use(await startFakeTelegram({ secondMs: 20, limited: false }));
   const [port, adminPort] = [await freePort(), await freePort()];
@@ -104,7 +104,7 @@ function documentOf(
   const llama = { ...local, model_id: 'llama3.2' };
   const gpt = {
     provider: 'hosted_runtime',
-    model_id: 'gpt-5-mini',
+    model_id: 'gpt-6-luna',
     locality: 'cloud',
     base_url: openaiUrl,
     api_key_env: 'OPENAI_API_KEY',

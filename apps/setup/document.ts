@@ -27,7 +27,7 @@ import { rangeOf } from '../../src/lib/ip-address.ts';
 
 /** Each speaks the hosted API at its `baseUrl`. The names of the variables are the vendors' own. */
 export const vendors: readonly Vendor[] = [
-  vendor('OpenAI', 'https://api.openai.com/v1', 'OPENAI_API_KEY', 'gpt-5-mini'),
+  vendor('OpenAI', 'https://api.openai.com/v1', 'OPENAI_API_KEY', 'gpt-6-luna'),
   vendor('Anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY'),
   vendor('Google', 'https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'),
   vendor('Mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY'),

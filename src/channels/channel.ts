@@ -161,9 +161,12 @@ export type ChannelHealth = {
   readonly lastSeenAt: number | null;
 };
 
-/** `message` names the fault; it holds neither upstream text nor the token. */
+/**
+ * `message` names the fault; it holds neither upstream text nor the token. `note` is a setting of
+ * the platform that keeps messages from the bot.
+ */
 export type Identity =
-  | { readonly kind: 'known'; readonly id: string; readonly name: string }
+  | { readonly kind: 'known'; readonly id: string; readonly name: string; readonly note?: string }
   | { readonly kind: 'refused' | 'unreached'; readonly message: string };
 
 /**

@@ -52,9 +52,9 @@ suite('what --yes writes', () => {
       { ...local, model_id: 'big:120b-cloud', locality: 'cloud' },
     ],
     [
-      '--provider openai --model gpt-5-mini',
+      '--provider openai --model gpt-6-luna',
       'public',
-      { ...hosted, model_id: 'gpt-5-mini', api_key_env: openai },
+      { ...hosted, model_id: 'gpt-6-luna', api_key_env: openai },
     ],
     [
       '--provider hosted_runtime --model m --base-url https://api.groq.com/openai/v1',

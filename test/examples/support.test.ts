@@ -116,12 +116,12 @@ test('the local model answers first, from a file that the MCP server reads', asy
 test('the paid model is asked second, up to two dollars a day; the local one goes on', async () => {
   await using it = await open();
   await it.local.script({ fail: '404' });
-  // 0.25 a million in and 2 a million out: 1.998 in all.
-  const usage = { prompt_tokens: 3_992_000, completion_tokens: 500_000, total_tokens: 4_492_000 };
+  // 0.125 a million in and 0.5 a million out: 1.999 in all.
+  const usage = { prompt_tokens: 13_992_000, completion_tokens: 500_000, total_tokens: 14_492_000 };
   await it.paid.script({ answer: 'from the cloud', more: { usage } });
   assert.equal(await it.say('hello', 1), 'from the cloud');
   assert.equal(it.paid.calls[0]!.headers.authorization, 'Bearer sk-of-the-tests');
-  assert.match((await it.svc('spend')).out, /1\.998/);
+  assert.match((await it.svc('spend')).out, /1\.999/);
 
   const over = await it.say('hello', 2, 'bob');
   assert.match(over, /^I have used what I may use for one day\. .* tomorrow at 00:00\.$/);

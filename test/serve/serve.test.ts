@@ -131,7 +131,7 @@ test('a private brain makes no connection at all to its cloud model', async (t) 
   await model.script({ fail: '500' });
   (config.brains[0]!['models'] as unknown[]).unshift({
     provider: 'hosted_runtime',
-    model_id: 'gpt-5-mini',
+    model_id: 'gpt-6-luna',
     locality: 'cloud',
     base_url: cloud.url,
     api_key_env: 'CLOUD_KEY',

@@ -312,6 +312,8 @@ suite('the preflight', () => {
       secret: false,
       refuses: false,
     });
+    const noted = lineOfIdentity(bot, { kind: 'known', id: '77', name: 'parcel_bot', note: 'so' });
+    assert.equal(noted.message, `${known.message}; so`);
     const refused = lineOfIdentity(bot, { kind: 'refused', message: 'refuses it' });
     assert.equal(refused.mark, 'failed');
     assert.match(refused.remedy ?? '', /BOT_TOKEN/);

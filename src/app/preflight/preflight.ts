@@ -173,8 +173,11 @@ export function lineOfIdentity(
   identity: Identity,
 ): PreflightLine {
   switch (identity.kind) {
-    case 'known':
-      return ok(type, `knows the token in ${tokenEnv}: it is ${identity.name} (${identity.id})`);
+    case 'known': {
+      const { name, id, note } = identity;
+      const more = note === undefined ? '' : `; ${note}`;
+      return ok(type, `knows the token in ${tokenEnv}: it is ${name} (${id})${more}`);
+    }
     case 'refused':
       return failed(type, identity.message, `Set ${tokenEnv} to the token that you were given.`);
     case 'unreached':

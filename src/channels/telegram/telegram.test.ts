@@ -139,6 +139,18 @@ test('it tells whose token it has', async () => {
   assert.equal((await it.channel.identify?.(signal))?.kind, 'unreached');
 });
 
+test('it tells that privacy mode holds messages back, unless groups are off', async () => {
+  await using it = await start();
+  const { signal } = new AbortController();
+  const result = { ...bot, can_read_all_group_messages: false };
+  it.telegram.plan('getMe', { ok: true, result }, { ok: true, result });
+  const told = await it.channel.identify?.(signal);
+  assert.match(told?.kind === 'known' ? String(told.note) : '', /privacy mode.* mention/);
+  const access = { allow: ['1'], groups: 'off', pairing: false } as const;
+  const silent = await it.make({ access }).identify?.(signal);
+  assert.deepEqual(silent, { kind: 'known', id: String(bot.id), name: `@${bot.username}` });
+});
+
 test('it tells what is no token in the same words as ever, and asks nobody', async () => {
   await using it = await start({ token: '123' });
   const { signal } = new AbortController();

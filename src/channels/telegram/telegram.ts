@@ -346,13 +346,18 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   async identify(signal: AbortSignal): Promise<Identity> {
-    const { tokenEnv } = this.#deps.config;
+    const { tokenEnv, access } = this.#deps.config;
     const result = await this.#api.call('getMe', {}, pollTimes.callMs, signal);
     if (refusesToken(result)) {
       return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
     }
     const bot = result.kind === 'ok' ? parseBot(result.body) : null;
-    if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
+    if (bot !== null && result.kind === 'ok') {
+      const hearsAll = fieldsOf(result.body)['can_read_all_group_messages'] !== false;
+      const isHeldBack = access?.groups !== 'off' && !hearsAll;
+      const note = isHeldBack ? { note: privacyMode } : {};
+      return { kind: 'known', id: String(bot.id), name: `@${bot.username}`, ...note };
+    }
     return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
   }
 
@@ -370,6 +375,9 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 }
 
+/** Telegram does not deliver every mention: HKUDS/nanobot#449. */
+const privacyMode =
+  'in groups its privacy mode lets it hear replies and commands, and not every mention';
 const fileRefused = /document|file|too large|too big/i;
 /**
  * The words of today's servers, and of older ones that ignore `allow_sending_without_reply`

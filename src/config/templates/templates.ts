@@ -22,7 +22,7 @@ const local = (model: string): JsonObject => {
 };
 const paid: JsonObject = {
   provider: 'hosted_runtime',
-  model_id: 'gpt-5-mini',
+  model_id: 'gpt-6-luna',
   locality: 'cloud',
   api_key_env: 'OPENAI_API_KEY',
 };

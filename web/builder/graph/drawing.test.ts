@@ -39,14 +39,14 @@ test('a private brain shows which model it never asks, and why', () => {
   const dropped = nodes.filter((node) => node.kind === 'model' && node.state === 'never');
   assert.deepEqual(
     dropped.map(({ title, remark, dim }) => [title, remark, dim]),
-    [['gpt-5-mini', 'never asked: private brain', true]],
+    [['gpt-6-luna', 'never asked: private brain', true]],
   );
   assert.deepEqual(
     edges.map(({ label }) => label),
     [
       'webhook is answered by assistant',
       'assistant asks llama3.2',
-      'assistant never asks gpt-5-mini',
+      'assistant never asks gpt-6-luna',
     ],
   );
 });

@@ -69,3 +69,27 @@ test('other servers get no cache key, also those with a name like it', async () 
   await ask(other.build(kind, gemini.url), { conversation: 'webhook\0ada' });
   assert.equal(gemini.calls.length, 1);
 });
+
+test('a model that refuses tools while it thinks gets them with thinking forbidden', async () => {
+  // GPT-5.6 and GPT-6 at OpenAI, as BerriAI/litellm#34569 and danny-avila/LibreChat#14355 tell it:
+  // they think unless told not to, so a request with tools alone is refused.
+  const message =
+    'Function tools with reasoning_effort are not supported for gpt-test in /v1/chat/completions' +
+    ". To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
+  const error = { message, type: 'invalid_request_error', param: 'reasoning_effort', code: null };
+  await using openai = await startFakeOpenai(({ body }) => {
+    const { tools, reasoning_effort: effort } = body as Asked;
+    const isRefused = tools !== undefined && effort !== 'none';
+    return isRefused ? { status: 400, body: JSON.stringify({ error }) } : { answer: 'hello' };
+  });
+  await using bench = new Bench();
+  const model = bench.build(kind, openai.url);
+  const tools = [{ name: 'time', description: 'Tells the time.', parameters: { type: 'object' } }];
+  for (const offered of [tools, [], tools]) await ask(model, { tools: offered });
+  assert.deepEqual(
+    openai.calls.map(({ body }) => (body as Asked).reasoning_effort),
+    [undefined, 'none', undefined, 'none'],
+  );
+});
+
+type Asked = { readonly tools?: unknown; readonly reasoning_effort?: unknown };

@@ -55,6 +55,8 @@ export type Accepts = {
   readonly ids: boolean;
   /** `tool_choice` is accepted; otherwise a request without calls names no tools. */
   readonly toolChoice: boolean;
+  /** The model may think in a request with tools; otherwise such a request forbids it. */
+  readonly thinksWithTools: boolean;
 };
 
 export const acceptsAll: Accepts = {
@@ -67,6 +69,7 @@ export const acceptsAll: Accepts = {
   noText: null,
   ids: true,
   toolChoice: true,
+  thinksWithTools: true,
 };
 
 /**
@@ -120,10 +123,15 @@ function withOwnIds(request: ModelRequest): ModelRequest {
 }
 
 /** Bedrock and LiteLLM need the tools in every request that contains a result of a tool. */
-function toolFields(request: ModelRequest, { toolChoice }: Accepts): object {
+function toolFields(request: ModelRequest, accepts: Accepts): object {
   const { mayCall = true } = request;
-  if (mayCall || request.tools.length === 0) return toolsOf(request);
-  return toolChoice ? { ...toolsOf(request), tool_choice: 'none' } : {};
+  if (request.tools.length === 0) return toolsOf(request);
+  if (!mayCall && !accepts.toolChoice) return {};
+  return {
+    ...toolsOf(request),
+    ...(!mayCall && { tool_choice: 'none' }),
+    ...(!accepts.thinksWithTools && { reasoning_effort: 'none' }),
+  };
 }
 
 function withThinking(message: object): object {
@@ -258,6 +266,9 @@ export function adapted(
   if (accepts.usage && request.onText !== undefined && namesUsage.test(words)) {
     return { ...accepts, usage: false };
   }
+  if (accepts.thinksWithTools && request.tools.length > 0 && noThinkingWithTools.test(words)) {
+    return { ...accepts, thinksWithTools: false };
+  }
   const hasLines = request.lines.some(({ role }) => role === 'assistant' || role === 'calls');
   if (!accepts.thinking && hasLines && wantsThinkingBack.test(words)) {
     return { ...accepts, thinking: true };
@@ -273,6 +284,8 @@ function hasCalls({ lines }: ModelRequest): boolean {
 }
 
 const namesUsage = /stream_options|include_usage/;
+/** OpenAI's words for GPT-5.6 and GPT-6, which think unless a request says not to. */
+const noThinkingWithTools = /tools with reasoning_effort/i;
 
 function extraKeys({ lines }: ModelRequest): readonly string[] {
   return lines.flatMap((line) => {
