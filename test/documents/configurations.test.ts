@@ -14,9 +14,9 @@ const whole = pages.flatMap((page) =>
 );
 
 test('the README and the recipes show whole configurations', () => {
-  const shown = whole.map(({ where }) => where.replace(/:\d+$/, ''));
+  const shown = new Set(whole.map(({ where }) => where.replace(/:\d+$/, '')));
   for (const page of ['README.md', 'docs/recipes/family-bot.md', 'docs/recipes/support-bot.md']) {
-    assert.ok(shown.includes(page), page);
+    assert.ok(shown.has(page), page);
   }
 });
 
