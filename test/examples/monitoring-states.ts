@@ -83,6 +83,10 @@ export const states: States = {
     ...of('svc_cost_total{brain="m"}', afterADay(0.01, 0.025), afterADay(0.01, 0.018)),
     at: atHour27,
   },
+  SvcTokensUnusual: {
+    ...of('svc_tokens_total{brain="m"}', afterADay(10, 25), afterADay(10, 18)),
+    at: atHour27,
+  },
   SvcApprovalsWait: of('svc_approvals_oldest_seconds', always(3_601), always(3_600)),
   SvcFirstWordSlow: { bad: firstWords(10), good: firstWords(4) },
   SvcPromptReuseFell: { bad: reuse(0.3), good: reuse(0.5), at: atHour27 },

@@ -105,7 +105,7 @@ function dataOf({ source, shelf, rendered }: Page, shelves: readonly Shelf[], be
   return {
     layout: 'page.liquid',
     permalink: source.url,
-    title: source.title === 'svc' ? 'svc' : `${source.title} · svc`,
+    title: source.title === 'svc' ? titleOfFirst(rendered.summary) : `${source.title} · svc`,
     heading: source.title,
     summary: rendered.summary && shortened(rendered.summary),
     lead: rendered.lead && { ...rendered.lead, next: nextSteps(shelves).map(linkTo) },
@@ -133,6 +133,13 @@ function nextSteps(shelves: readonly Shelf[]): readonly Source[] {
     if (found === undefined) throw new Error(`the first page leads to ${path}, which is not there`);
     return found;
   });
+}
+
+/** The title of the first page, for lists of search results: the name, and what svc is. */
+function titleOfFirst(summary: string | null): string {
+  if (summary === null) return 'svc';
+  const [what = ''] = summary.split('. ');
+  return `svc: ${what.charAt(0).toLowerCase()}${what.slice(1)}`;
 }
 
 const summaryCharactersMax = 200;
