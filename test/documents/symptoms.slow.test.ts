@@ -109,11 +109,12 @@ async function inEmptyFolder(...args: readonly string[]): Promise<string> {
   return err;
 }
 
-/** A service on the folder of a running one, and without its secret. */
+/** Returns what a second service on the folder of a running one prints. */
 async function secondService(folder: Folder, env: Readonly<Record<string, string>>) {
   await using service = startServe(folder.file, env);
   await service.saw('"listening"');
-  return folder.run('serve');
+  // Awaited here: the first service runs until the second one has ended.
+  return await folder.run('serve');
 }
 
 test('docs/get-started/webhook.md quotes svc', async () => {
