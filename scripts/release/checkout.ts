@@ -11,8 +11,10 @@ import { filesIn } from './files.ts';
  * Without git, as in the build stage of packaging/Dockerfile, this pattern selects the files. It
  * accepts no hidden file, no database, and only the kinds of files that documents and examples use.
  */
-const publishedKinds =
-  /^(?:[^./][^/]*\/)*(?:LICENSE|\.env\.example|[^./][^/]*\.(?:cfg|js|json|md|png|service|txt|ya?ml))$/;
+const kinds = 'cfg|js|json|md|png|service|txt|ya?ml';
+const publishedKinds = new RegExp(
+  String.raw`^(?:[^./][^/]*\/)*(?:LICENSE|\.env\.example|[^./][^/]*\.(?:${kinds}))$`,
+);
 
 /** Whether a release without git includes the file. @param path from the root, with `/` */
 export function isPublishedKind(path: string): boolean {
