@@ -120,6 +120,8 @@ export type PlannedChannelView = ChannelView & {
 };
 
 export type ChannelView = {
+  /** By which routes know it. */
+  readonly name: string;
   readonly type: ChannelType;
   readonly state: ChannelState;
   /** Milliseconds since 1970. */
@@ -290,9 +292,9 @@ export type CountsStatus = {
 export type ConfigNames = {
   readonly revision: string;
   readonly usedAt: number;
-  readonly channels: readonly ChannelType[];
+  readonly channels: readonly string[];
   readonly brains: readonly string[];
-  readonly routes: readonly { readonly channel: ChannelType; readonly brain: string }[];
+  readonly routes: readonly { readonly channel: string; readonly brain: string }[];
   readonly storage: StorageBackend;
   readonly session: boolean;
   /** The variables that hold secrets, in the order of the configuration. */
@@ -301,7 +303,7 @@ export type ConfigNames = {
 
 /** `running`: messages of the channel reach the brain. */
 export type RouteStatus = {
-  readonly channel: ChannelType;
+  readonly channel: string;
   readonly brain: string;
   readonly running: boolean;
 };

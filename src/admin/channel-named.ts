@@ -1,11 +1,11 @@
 import {
   channelSynonyms,
   channelTypes,
-  kindOf,
   messengerTypes,
   type ChannelType,
 } from '../channels/registry.ts';
-import { channelKeyOf, type ChannelKey } from '../domain/ids.ts';
+import { isChannelName } from '../config/config.ts';
+import { botOf, channelKeyOf, registeredNameOf, type ChannelKey } from '../domain/ids.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 
 /** `several`: a sentence that asks for a more exact name. */
@@ -21,19 +21,24 @@ export function channelTypeNamed(named: string): ChannelType | undefined {
 }
 
 /**
- * Finds the channel that a person names: by its key, or a messenger by its type if only one bot of
- * it is known. An unknown name stays as written, and finds nothing.
+ * Finds the channel that a person names: by its key, by its name and bot (`support:4711`), or by
+ * its name alone if only one bot of it is known. An unknown name stays as written, and finds
+ * nothing.
  */
 export async function findChannel(
   named: string,
   reader: Pick<LedgerReader, 'channelKeys'>,
 ): Promise<NamedChannel> {
-  const [name = '', ...bot] = named.split(':');
-  const type = messengerTypes.find((one) => one === (synonyms.get(name) ?? name));
-  if (type === undefined) return { kind: 'found', key: named as ChannelKey };
-  if (bot.length > 0) return { kind: 'found', key: channelKeyOf(type, bot.join(':')) };
-  const keys = await reader.channelKeys(type);
-  if (keys.length <= 1) return { kind: 'found', key: keys[0] ?? (type as string as ChannelKey) };
+  const [written = '', ...bots] = named.split(':');
+  if (written.includes('@')) return { kind: 'found', key: named as ChannelKey };
+  const name = synonyms.get(written) ?? written;
+  const bot = bots.length === 0 ? null : bots.join(':');
+  const keys = await reader.channelKeys(name);
+  if (bot !== null) {
+    const known = keys.find((key) => botOf(key) === bot);
+    return { kind: 'found', key: known ?? channelKeyOf({ name, type: name }, bot) };
+  }
+  if (keys.length <= 1) return { kind: 'found', key: keys[0] ?? (name as ChannelKey) };
   return { kind: 'several', message: `Say of which bot: ${keys.join(' or ')}.` };
 }
 
@@ -45,14 +50,14 @@ export type ChannelsAsked =
   | { readonly kind: 'found'; readonly channel: string }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Reads a list's channel filter: one channel by its key, or all of a type. */
+/** Reads a list's channel filter: one channel by its key, or all of a name. */
 export function channelsAsked(named: string): ChannelsAsked {
-  const [name = '', ...bot] = named.split(':');
-  const type = channelTypes.find((one) => one === (synonyms.get(name) ?? name));
-  if (type !== undefined && (bot.length === 0 || kindOf(type).isMessenger)) {
-    return { kind: 'found', channel: [type, ...bot].join(':') };
+  const [written = '', ...bots] = named.split(':');
+  const name = synonyms.get(written) ?? written;
+  if (isChannelName(registeredNameOf(name as ChannelKey))) {
+    return { kind: 'found', channel: [name, ...bots].join(':') };
   }
   const types = channelTypes.join(', ');
-  const bots = `or a bot of a messenger by its key (${botExample})`;
-  return { kind: 'unknown', message: `channel is one of ${types}, ${bots}.` };
+  const ofBots = `or a bot of a messenger by its key (${botExample})`;
+  return { kind: 'unknown', message: `channel is one of ${types}, ${ofBots}.` };
 }

@@ -2,7 +2,6 @@
  * The port for an operator's questions about configurations. They change nothing in the running
  * service: svc delivers, stores and counts nothing. No answer contains a secret.
  */
-import type { ChannelType } from '../channels/registry.ts';
 import type { ConfigProblem } from '../config/problems.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Apology } from '../domain/decision.ts';
@@ -57,7 +56,7 @@ export type Draft = {
    * The channel that decides which of an agent's grants hold; null: the one that the draft routes
    * to the brain.
    */
-  readonly channel: ChannelType | null;
+  readonly channel: string | null;
   /** The conversation so far, oldest first. */
   readonly turns: readonly TurnRow[];
 };

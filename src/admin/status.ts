@@ -114,7 +114,7 @@ export function routesOf(whole: Whole, config: Config): RouteStatus[] {
   const works = new Set(
     channelsOf(whole, config, 'reader')
       .filter(({ state }) => !down.has(state))
-      .map(({ type }) => type),
+      .map(({ name }) => name),
   );
   return config.routes.map(({ channel, brain }) => ({
     channel,

@@ -191,11 +191,13 @@ function channelsIn(
   cluster: Coordination,
 ): PlannedChannelView[] {
   if (runningConfig === null) return [];
-  const keys = new Map([...runningConfig.activeRoutes].map(([key, { channel }]) => [channel, key]));
-  return runningConfig.channels.map(({ type, channel }) => {
+  const keys = new Map(
+    [...runningConfig.activeChannels].map(([key, { channel }]) => [channel, key]),
+  );
+  return runningConfig.channels.map(({ name, type, channel }) => {
     const key = keys.get(channel) ?? null;
     const isHeld = key === null || channel.sameAs === undefined || cluster.holds(key);
-    return { type, key, isHeld, ...channel.health() };
+    return { name, type, key, isHeld, ...channel.health() };
   });
 }
 

@@ -8,7 +8,8 @@
  * message became a dead letter is settled already (pipeline/approvals/decide.ts).
  */
 import { dayMs } from '../lib/durations.ts';
-import { kindTypeOf, type ChannelType } from '../channels/registry.ts';
+import { registeredNameOf } from '../domain/ids.ts';
+import { strictestOf } from '../pipeline/route.ts';
 import type { Channel, Receipt } from '../channels/channel.ts';
 import type { Approval } from '../domain/approval.ts';
 import type { ApprovalId } from '../domain/ids.ts';
@@ -56,7 +57,7 @@ type Question = {
   readonly key: string;
   readonly isFirst: boolean;
 };
-type Approver = { readonly name: string; readonly user: string; readonly type: ChannelType };
+type Approver = { readonly name: string; readonly user: string; readonly on: string };
 
 class ApprovalUpkeep {
   readonly #options: ApprovalKeepingDeps;
@@ -157,9 +158,9 @@ class ApprovalUpkeep {
     }
   }
 
-  #warnNotAsked({ type }: Approver, isFirst: boolean): void {
+  #warnNotAsked({ on }: Approver, isFirst: boolean): void {
     if (!isFirst) return;
-    const message = `Somebody who may decide on ${type} could not be asked in a chat of their own.`;
+    const message = `Somebody who may decide on ${on} could not be asked in a chat of their own.`;
     this.#deps.events.warned({ code: 'approver_not_asked', message });
   }
 
@@ -170,17 +171,17 @@ class ApprovalUpkeep {
   #approversOf({ brain, channel, sender }: Approval): readonly Approver[] {
     const names =
       this.#options.runtime.runningConfig?.brains.get(brain)?.agent?.asking?.approvers ?? [];
-    const asker = `${kindTypeOf(channel)}:${sender.id}`;
+    const asker = `${registeredNameOf(channel)}:${sender.id}`;
     return names.flatMap((name) => {
       const colon = name.indexOf(':');
-      const type = name.slice(0, colon) as ChannelType;
+      const on = name.slice(0, colon);
       const user = name.slice(colon + 1);
-      return name === asker ? [] : [{ name, user, type }];
+      return name === asker ? [] : [{ name, user, on }];
     });
   }
 
-  #channelOf({ type }: Approver): Channel | undefined {
-    return this.#options.runtime.runningConfig?.channels.find((one) => one.type === type)?.channel;
+  #channelOf({ on }: Approver): Channel | undefined {
+    return this.#options.runtime.runningConfig?.channels.find(({ name }) => name === on)?.channel;
   }
 
   #remember(key: string, againAt: number | null): void {
@@ -307,7 +308,7 @@ class Welcoming {
     const { runtime } = this.#deps;
     for (const planned of runtime.runningConfig?.channels ?? []) {
       if (planned.access?.pairing !== true) continue;
-      for (const one of await runtime.pairings.unwelcomed(planned.type))
+      for (const one of await runtime.pairings.unwelcomed(planned.name))
         await this.#welcome(one, planned);
     }
     return welcomePassMs;
@@ -329,7 +330,7 @@ class Welcoming {
       media: null,
       dedupeKey: `welcome:${sender}:${at}`,
       welcome: true,
-      sensitivity: planned.brain.sensitivity,
+      sensitivity: strictestOf(planned),
     };
     const accepted = ({ id, duplicate }: Receipt): void =>
       events.messageAccepted({ channel, id, duplicate });

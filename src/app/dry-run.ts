@@ -5,7 +5,6 @@
  */
 import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { BrainConfig, Secrets } from '../config/config.ts';
-import type { ChannelType } from '../channels/registry.ts';
 import { rankModels } from '../config/rank.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -52,7 +51,7 @@ export type ModelAnswer = { readonly model: ModelName } & (
 
 export type DryRunSettings = {
   /** The channel that decides which of an agent's grants hold; null: a grant names none. */
-  readonly channel: ChannelType | null;
+  readonly channel: string | null;
   /** Text for an agent's prompt; null: none. */
   readonly skills: string | null;
   /**

@@ -271,12 +271,13 @@ class Run {
 function publicNowOf({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
   const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
   const names = open.map(({ name }) => name);
-  const answered = new Set(
-    routes.filter(({ brain }) => names.includes(brain)).map(({ channel }) => channel),
-  );
+  const answersInPublic = (name: string): boolean => {
+    const own = routes.filter(({ channel }) => channel === name);
+    return own.length > 0 && own.every(({ brain }) => names.includes(brain));
+  };
   const keys = channels
-    .filter(({ type }) => answered.has(type))
-    .flatMap(({ type, tokenEnv }) => channelKeyFor(type, secrets.get(tokenEnv) ?? '') ?? []);
+    .filter(({ name }) => answersInPublic(name))
+    .flatMap((channel) => channelKeyFor(channel, secrets.get(channel.tokenEnv) ?? '') ?? []);
   return { channels: keys, brains: names };
 }
 

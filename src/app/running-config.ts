@@ -9,13 +9,13 @@
  */
 import type { Brain } from '../brains/brain.ts';
 import type { Receive, Channel, ChannelProblem } from '../channels/channel.ts';
-import type { AccessConfig, ModelConfig, SessionConfig } from '../config/config.ts';
+import type { ModelConfig } from '../config/config.ts';
 import type { ChannelType } from '../channels/registry.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
-import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import { registeredNameOf, type ChannelKey } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { ActiveRoute } from '../pipeline/deps.ts';
+import type { ActiveChannel } from '../pipeline/deps.ts';
 import { endsWithin, Lifetime, GivenUp } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/queue.ts';
 import type { Stopper } from '../lib/stop.ts';
@@ -25,15 +25,14 @@ import type { Coordination } from '../cluster/cluster.ts';
 import { keepPublicSince } from '../pipeline/public-since.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** A configured channel and the brain of its route. A channel without a route is not here. */
-export type RoutedChannel = {
+/** A configured channel and its routes. A channel without a route is not here. */
+export type RoutedChannel = Pick<
+  ActiveChannel,
+  'name' | 'channel' | 'routes' | 'session' | 'access'
+> & {
   readonly type: ChannelType;
-  readonly channel: Channel;
-  readonly brain: Brain;
-  readonly session: SessionConfig | null;
-  readonly access: AccessConfig | null;
   /** How to read attachments on this channel, and how long to merge messages into one turn. */
-  readonly reading?: Pick<ActiveRoute, 'speech' | 'pictures' | 'gatherMs'>;
+  readonly reading?: Pick<ActiveChannel, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
 /** A model of a brain that has a route, even if the privacy filter drops it. */
@@ -123,7 +122,7 @@ class Connection {
   ): void {
     this.#events = events;
     const { signal } = this.#ending;
-    const type = channelTypeOf(this.key);
+    const type = registeredNameOf(this.key);
     const onEnded = (error: unknown, pauseMs: number): void => {
       const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
       events.channelChanged({ channel: type, state: 'degraded', reason });
@@ -152,7 +151,7 @@ class Connection {
       if (await endsWithin(this.#run, stoppedMs)) return;
       throw new Error('it did not end in time');
     } catch (error) {
-      this.#events?.faulted({ where: `ending ${channelTypeOf(this.key)}`, error });
+      this.#events?.faulted({ where: `ending ${registeredNameOf(this.key)}`, error });
     }
   }
 }
@@ -165,7 +164,7 @@ export class RunningConfig {
   #events: Events | null = null;
   #opened: Lifetime | null = null;
   readonly #deps: RunningConfigDeps | null;
-  readonly #activeRoutes = new Map<ChannelKey, ActiveRoute>();
+  readonly #activeChannels = new Map<ChannelKey, ActiveChannel>();
   readonly #connections = new Map<ChannelKey, Connection>();
   readonly #atWork = new LinkedSet<Work>();
   #onIdle: (() => void) | null = null;
@@ -198,9 +197,9 @@ export class RunningConfig {
     return this.#channels;
   }
 
-  /** The active routes, by the ledger's key of the channel. */
-  get activeRoutes(): ReadonlyMap<ChannelKey, ActiveRoute> {
-    return this.#activeRoutes;
+  /** The open channels, by their key in the ledger. */
+  get activeChannels(): ReadonlyMap<ChannelKey, ActiveChannel> {
+    return this.#activeChannels;
   }
 
   /**
@@ -232,11 +231,11 @@ export class RunningConfig {
     }
     const channels: RoutedChannel[] = [];
     for (const planned of this.#channels) {
-      const { type, channel: made, brain, session, access, reading } = planned;
+      const { name, channel: made, routes, session, access, reading } = planned;
       const reused = before === null ? null : before.#reusableConnection(made);
       if (reused !== null) {
-        opened.defer(type, () => this.#closeIfOwned(reused));
-        await this.#try(`closing an unused ${type}`, () => made[Symbol.asyncDispose]());
+        opened.defer(name, () => this.#closeIfOwned(reused));
+        await this.#try(`closing an unused ${name}`, () => made[Symbol.asyncDispose]());
       }
       const connection = reused ?? (await this.#openOne(opened, planned));
       if (connection !== null && 'message' in connection) return connection;
@@ -244,7 +243,8 @@ export class RunningConfig {
         const { key, channel } = connection;
         this.#connections.set(key, connection);
         const { brains } = this;
-        this.#activeRoutes.set(key, { channel, brain, session, access, ...reading, brains });
+        const rules = { routes, session, access, ...reading };
+        this.#activeChannels.set(key, { name, channel, ...rules, brains });
       }
       channels.push({ ...planned, channel: connection?.channel ?? made });
     }
@@ -255,11 +255,11 @@ export class RunningConfig {
   /** @returns null: the channel takes no part */
   async #openOne(
     opened: Lifetime,
-    { type, channel }: RoutedChannel,
+    { name, channel }: RoutedChannel,
   ): Promise<Connection | ChannelProblem | null> {
     let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
     const closeIfOwned = (): Promise<void> => this.#closeIfOwned(owned);
-    const answer = await opened.use(type, () => channel.open(), closeIfOwned);
+    const answer = await opened.use(name, () => channel.open(), closeIfOwned);
     if (answer.kind === 'problem') return answer;
     if (answer.kind === 'unfit') return null;
     const connection = new Connection(answer.key, channel, this);
@@ -382,7 +382,7 @@ export class RunningConfig {
   /** Never rejects; reports errors in closing. */
   async #close(): Promise<void> {
     await this.#opened?.close(closeMs);
-    this.#activeRoutes.clear();
+    this.#activeChannels.clear();
   }
 }
 
@@ -482,7 +482,7 @@ async function label(
   become: Sensitivity,
 ): Promise<void> {
   try {
-    await keepPublicSince(ledger, runningConfig.activeRoutes, become, now());
+    await keepPublicSince(ledger, runningConfig.activeChannels, become, now());
   } catch (error) {
     events.faulted({ where: 'keeping since when a channel is public', error });
   }

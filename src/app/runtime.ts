@@ -13,7 +13,7 @@ import {
 } from '../pipeline/takeover/takeover.ts';
 import { offerCommands, commandsOn } from '../pipeline/commands.ts';
 import { deadLetterMessage } from '../pipeline/turn-failure.ts';
-import type { Deps, ActiveRoute } from '../pipeline/deps.ts';
+import type { ActiveChannel, Deps } from '../pipeline/deps.ts';
 import { Gate, type GatedChannel } from '../pipeline/gate.ts';
 import { Pairings, type FillRandom } from '../pipeline/pairing/pairing.ts';
 import { sendReply, takeTurn, receive, receiveAtGate } from '../pipeline/pipeline.ts';
@@ -33,8 +33,7 @@ import type { Coordination } from '../cluster/cluster.ts';
 import type { Claim, InClaim, OutClaim, CursorMove } from '../ledger/ledger.ts';
 import type { AccessConfig } from '../config/config.ts';
 import type { Inbound } from '../domain/message.ts';
-import { strictest } from '../domain/sensitivity.ts';
-import { EditLabels } from '../pipeline/quoted-message.ts';
+import { activeRouteOf, RecentMessages, Routing } from '../pipeline/route.ts';
 import { isCommand } from '../pipeline/sessions.ts';
 
 export type RuntimeOptions = {
@@ -117,7 +116,7 @@ export class Runtime {
   answerAsOperator(where: ConversationKey, written: OperatorReply): Promise<TakeoverResult> {
     return answerAsOperator(
       this.#deps,
-      this.#runningConfig?.activeRoutes.get(where.channel),
+      this.#runningConfig?.activeChannels.get(where.channel),
       where,
       written,
     );
@@ -169,16 +168,17 @@ export class Runtime {
   }
 
   #run(runningConfig: RunningConfig, before: RunningConfig | null): void {
-    this.#intake.use(runningConfig.activeRoutes);
+    this.#intake.use(runningConfig.activeChannels);
     const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
     this.#deps.ledger.remember(widestOf(bounds));
-    this.#deps.ledger.serve([...runningConfig.activeRoutes.keys()]);
+    this.#deps.ledger.serve([...runningConfig.activeChannels.keys()]);
     this.#matchWorkerPools(runningConfig);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
     const { events } = this.#deps;
     const { cluster } = this.#options;
     runningConfig.run({ acceptOn: this.#intake.acceptOn, events, cluster, before: others });
-    for (const [key, route] of runningConfig.activeRoutes) offerCommands(this.#deps, key, route);
+    for (const [key, channel] of runningConfig.activeChannels)
+      offerCommands(this.#deps, key, channel);
     events.configUsed({
       revision: runningConfig.revision,
       channels: runningConfig.channels.length,
@@ -234,11 +234,11 @@ export class Runtime {
    */
   #matchWorkerPools(runningConfig: RunningConfig): void {
     for (const [key, pair] of this.#workerPools) {
-      if (runningConfig.activeRoutes.has(key)) continue;
+      if (runningConfig.activeChannels.has(key)) continue;
       stop(pair);
       this.#workerPools.delete(key);
     }
-    for (const key of runningConfig.activeRoutes.keys()) {
+    for (const key of runningConfig.activeChannels.keys()) {
       if (!this.#workerPools.has(key)) this.#workerPools.set(key, this.#workerPoolsFor(key));
       const pair = this.#workerPools.get(key)!;
       pair.in.wake();
@@ -272,17 +272,17 @@ export class Runtime {
   async #work<C extends Claim>(
     key: ChannelKey,
     claim: C,
-    step: (deps: Deps, route: ActiveRoute, claim: C) => Promise<void>,
+    step: (deps: Deps, channel: ActiveChannel, claim: C) => Promise<void>,
   ): Promise<void> {
     const runningConfig = this.#runningConfig;
-    const route = runningConfig?.activeRoutes.get(key);
-    if (runningConfig === null || route === undefined) return this.#deps.ledger.release(claim);
+    const channel = runningConfig?.activeChannels.get(key);
+    if (runningConfig === null || channel === undefined) return this.#deps.ledger.release(claim);
     const work = runningConfig.enter(claim.stop);
     try {
-      await step(this.#deps, route, claim);
+      await step(this.#deps, channel, claim);
     } catch (error) {
       this.#deps.events.faulted({ where: `${claim.box}box of ${key}`, error });
-      await deadLetterMessage(this.#deps, route, claim).catch((again: unknown) =>
+      await deadLetterMessage(this.#deps, channel, claim).catch((again: unknown) =>
         this.#deps.events.faulted({ where: 'burying', error: again }),
       );
     } finally {
@@ -348,27 +348,28 @@ function stop(pair: Pair): void {
 // How messages come in: by the rules of their channel in the running configuration, since a
 // connection may outlive the one that opened it. A channel that left keeps its last rules.
 
-/** Who may talk on a channel, and how its messages are labelled and merged. */
-type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
+/** Who may talk on a channel, and how its messages are routed and merged. */
+type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveChannel, 'access'>;
 
 class Intake {
   readonly #deps: Deps;
   readonly #gate: Gate;
-  readonly #labels: EditLabels;
+  readonly #recent: RecentMessages;
   readonly #rules = new Map<ChannelKey, Rules>();
 
   constructor(deps: Deps, gate: Gate) {
     this.#deps = deps;
     this.#gate = gate;
-    this.#labels = new EditLabels(deps.ledger);
+    this.#recent = new RecentMessages(deps.ledger);
   }
 
-  use(lines: ReadonlyMap<ChannelKey, ActiveRoute>): void {
-    for (const [key, route] of lines) {
-      const { access, brain, gatherMs = 0 } = route;
+  use(channels: ReadonlyMap<ChannelKey, ActiveChannel>): void {
+    for (const [key, channel] of channels) {
+      const { access, gatherMs = 0 } = channel;
       const knows = (inbound: Inbound): boolean =>
-        isCommand(inbound.text, commandsOn(this.#deps, route, inbound));
-      this.#rules.set(key, { access, sensitivity: brain.sensitivity, knows, gatherMs });
+        isCommand(inbound.text, commandsOn(this.#deps, activeRouteOf(channel, inbound), inbound));
+      const routing = new Routing(channel, this.#recent);
+      this.#rules.set(key, { access, routing, knows, gatherMs });
     }
   }
 
@@ -376,8 +377,8 @@ class Intake {
     const { ledger } = this.#deps;
     const accept = (batch: readonly Inbound[], place?: Cursor): Promise<ReceiveResult> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
-      const { access, sensitivity } = this.#rules.get(channel)!;
-      if (access === null) return receive(this.#deps, sensitivity, batch, ...cursors);
+      const { access, routing } = this.#rules.get(channel)!;
+      if (access === null) return receive(this.#deps, routing, batch, ...cursors);
       return this.#takeAtGate(channel, access, batch, cursors);
     };
     return Object.assign(accept, {
@@ -393,15 +394,12 @@ class Intake {
     batch: readonly Inbound[],
     cursors: readonly CursorMove[],
   ): Promise<ReceiveResult> {
-    const labelled = await this.#labels.label(channel, batch);
+    const labelled = await this.#recent.labelEdits(channel, batch);
     // Reads the current rules each time, since the running configuration may change meanwhile.
     const rules = (): GatedChannel => {
       const now = this.#rules.get(channel)!;
       return { channel, ...now, access: now.access ?? access };
     };
-    const before = rules().sensitivity;
-    const handled = await receiveAtGate(this.#deps, this.#gate, rules, labelled, ...cursors);
-    this.#labels.accepted(labelled, handled, strictest(before, rules().sensitivity));
-    return handled;
+    return receiveAtGate(this.#deps, this.#gate, rules, labelled, ...cursors);
   }
 }

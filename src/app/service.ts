@@ -270,27 +270,30 @@ export function createRunningConfig(
   const brains = new Map<string, Brain>();
   const channels: RoutedChannel[] = [];
   const planned: RoutedModel[] = [];
-  for (const route of config.routes) {
-    const channelConfig = config.channels.find(({ type }) => type === route.channel);
-    const brainConfig = config.brains.find(({ name }) => name === route.brain);
-    if (channelConfig === undefined || brainConfig === undefined) continue;
-    let brain = brains.get(route.brain);
-    if (brain === undefined) {
-      const asker = { ...deps, brain: route.brain };
-      const models = brainConfig.models.map((model) => createModel(model, secrets, asker));
-      brain = createBrain(brainConfig, secrets, brainDeps, models, skills.get(route.brain));
-      brains.set(route.brain, brain);
-      const { name, sensitivity } = brainConfig;
-      const ofBrain = models.map((model, index) => {
-        return { brain: name, sensitivity, config: brainConfig.models[index]!, model };
-      });
-      planned.push(...ofBrain);
+  for (const brainConfig of routed) {
+    const { name, sensitivity } = brainConfig;
+    const asker = { ...deps, brain: name };
+    const models = brainConfig.models.map((model) => createModel(model, secrets, asker));
+    brains.set(name, createBrain(brainConfig, secrets, brainDeps, models, skills.get(name)));
+    for (const [index, model] of models.entries()) {
+      planned.push({ brain: name, sensitivity, config: brainConfig.models[index]!, model });
     }
-    const channel = createChannel(channelConfig, secrets, deps);
-    const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
-    const { session } = config;
-    const reading = readingOf(channelConfig, deps);
-    channels.push({ type: route.channel, channel, brain, session, access, reading });
+  }
+  for (const channelConfig of config.channels) {
+    const { name, type } = channelConfig;
+    const own = config.routes.filter(({ channel }) => channel === name);
+    if (own.length === 0) continue;
+    channels.push({
+      name,
+      type,
+      channel: createChannel(channelConfig, secrets, deps),
+      routes: own.map(({ brain, number, when, description }) => {
+        return { number, brain: brains.get(brain)!, when, description };
+      }),
+      session: config.session,
+      access: isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null,
+      reading: readingOf(channelConfig, deps),
+    });
   }
   return new RunningConfig(text, channels, brains, planned, mcp);
 }

@@ -6,7 +6,6 @@
  * - It reaches the outside only through the turn context and its models.
  * - The pipeline calls it for many turns at the same time, never for two of one conversation.
  */
-import type { ChannelType } from '../channels/registry.ts';
 import type { AskAnswer, Verdict, WantedCall, GivenApproval } from '../domain/approval.ts';
 import type { Attachment, Picture } from '../domain/attachment.ts';
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
@@ -50,7 +49,7 @@ export type AgentFacts = {
   /** The scope of its notes; null: it keeps none. */
   readonly notes: NoteScope | null;
   /** The agent's tools, each with its rights on that channel. */
-  abilitiesOn(channel: ChannelType): readonly Ability[];
+  abilitiesOn(channel: string): readonly Ability[];
 };
 
 /**

@@ -31,6 +31,8 @@ export type ChannelKind = {
     /** How to get a token that the platform issues: one sentence for each step. */
     readonly steps: readonly string[];
   };
+  /** Reads the ids that routes may name from a conversation's id. */
+  placeOf(conversation: string): ConversationPlace;
   /** Reads the bot's id from its token, without a request; null: this is not a bot's token. */
   botOf?(token: string): string | null;
   /** The fields of a channel that only this kind has. */
@@ -54,6 +56,9 @@ export type ChannelKind = {
   /** The URL that replies are POSTed to, and its field. A messenger has none. */
   repliesTo?(config: never): { readonly url: string; readonly field: string };
 };
+
+/** `topic` null: the conversation is no topic or thread. */
+export type ConversationPlace = { readonly chat: string; readonly topic: string | null };
 
 export type OwnSecret = {
   readonly name: EnvName;

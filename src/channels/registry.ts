@@ -4,7 +4,13 @@
  */
 import type { ListenAddress } from '../config/address.ts';
 import { dayMs } from '../lib/durations.ts';
-import { channelKeyOf, channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import {
+  botOf,
+  channelKeyOf,
+  channelTypeOf,
+  registeredNameOf,
+  type ChannelKey,
+} from '../domain/ids.ts';
 import { discord } from './discord/kind.ts';
 import type { ChannelKind } from './kind.ts';
 import { telegram } from './telegram/kind.ts';
@@ -17,7 +23,9 @@ type Kind = (typeof all)[number];
 export type ChannelType = Kind['type'];
 export type MessengerType = Extract<Kind, { readonly isMessenger: true }>['type'];
 export type KindOf<Type extends ChannelType> = Extract<Kind, { readonly type: Type }>;
-export type ConfigOf<Type extends ChannelType> = ReturnType<KindOf<Type>['parse']>;
+export type ConfigOf<Type extends ChannelType> = ReturnType<KindOf<Type>['parse']> & Named;
+/** `name`: the name by which routes and grants know the channel; its type if it has no other. */
+type Named = { readonly name: string };
 
 export type ChannelConfig = { [Type in ChannelType]: ConfigOf<Type> }[ChannelType];
 export type MessengerConfig = ConfigOf<MessengerType>;
@@ -70,28 +78,39 @@ export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
 }
 
 /**
- * A channel's name inside a sentence: `Telegram`, `Telegram (bot 4711)`, `webhook`.
- * @param channel a type or a key; the name of an unknown kind is this text
+ * A channel's name inside a sentence: `Telegram`, `Telegram (bot 4711)`, `support (bot 4711)`.
+ * @param channel a registered name or a key; the name of an unknown kind is this text
  */
 export function channelName(channel: string): string {
-  const kind = findKind(channelTypeOf(channel as ChannelKey));
-  if (kind === undefined) return channel;
-  const bot = channel.slice(kind.type.length + 1);
-  const name = kind.isMessenger ? kind.name : kind.type;
-  return bot === '' ? name : `${name} (bot ${bot})`;
+  const key = channel as ChannelKey;
+  const name = registeredNameOf(key);
+  const kind = findKind(name);
+  const bot = botOf(key);
+  if (kind === undefined && findKind(channelTypeOf(key)) === undefined) return channel;
+  const shown = kind?.isMessenger === true ? kind.name : name;
+  return bot === null ? shown : `${shown} (bot ${bot})`;
+}
+
+/** @returns the ledger's key of a channel with this token; null when it is not a bot's token */
+export function channelKeyFor(
+  channel: Pick<ChannelConfig, 'name' | 'type'>,
+  token: string,
+): ChannelKey | null {
+  const kind: ChannelKind = kindOf(channel.type);
+  if (kind.botOf === undefined) return channelKeyOf(channel, null);
+  const bot = kind.botOf(token);
+  return bot === null ? null : channelKeyOf(channel, bot);
+}
+
+/** The keys of the channel with this registered name lie between these two, or are the name. */
+export function keysOf(name: string): readonly [after: string, before: string] {
+  // In ASCII `;` follows the colon, and `A` follows `@`: no key of this name is greater.
+  return findKind(name) === undefined ? [`${name}@`, `${name}A`] : [`${name}:`, `${name};`];
 }
 
 /** The type of a channel that has run, so that its kind is known. */
 export function kindTypeOf(channel: ChannelKey): ChannelType {
   return channelTypeOf(channel) as ChannelType;
-}
-
-/** @returns the ledger's key of a channel with this token; null when it is not a bot's token */
-export function channelKeyFor(type: ChannelType, token: string): ChannelKey | null {
-  const kind: ChannelKind = kindOf(type);
-  if (kind.botOf === undefined) return type as string as ChannelKey;
-  const bot = kind.botOf(token);
-  return bot === null ? null : channelKeyOf(type, bot);
 }
 
 /** How long svc recognises a message that comes again, with storage; milliseconds. */

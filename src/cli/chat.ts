@@ -1,6 +1,5 @@
 /** `svc chat`: a conversation with one brain in this terminal. */
 import type { BrainConfig, Secrets } from '../config/config.ts';
-import type { ChannelType } from '../channels/registry.ts';
 import { isOfMcpServer } from '../config/secrets.ts';
 import { practiceModelName } from '../domain/remedy.ts';
 import { logLevels } from '../lib/log.ts';
@@ -92,7 +91,7 @@ type Partner =
       readonly kind: 'brain';
       readonly brain: BrainConfig;
       /** The channel whose grants an agent gets here; null: a place that no grant names. */
-      readonly channel: ChannelType | null;
+      readonly channel: string | null;
       readonly secrets: Secrets;
       readonly introduction: string;
       close(): Promise<void>;

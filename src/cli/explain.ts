@@ -9,6 +9,7 @@ import {
   type TraceStep,
 } from '../domain/trace.ts';
 import { describeRead } from '../domain/attachment.ts';
+import { describeRoute } from '../domain/routing.ts';
 import type { Answer } from './chat-session.ts';
 
 /** @returns a line for each step, and the total time */
@@ -21,6 +22,8 @@ export function explain({ decision, steps, ms }: Answer): string {
 
 function explainStep(step: TraceStep): string {
   switch (step.kind) {
+    case 'route':
+      return describeRoute(step);
     case 'session':
       return `session ${step.session}${step.cut === null ? '' : `, new: ${step.cut}`}`;
     case 'shield': {

@@ -4,11 +4,11 @@
  * `config/inspect.ts` resolves them. It holds the names of secrets, never their values.
  */
 import type { HistoryBounds } from '../domain/conversation.ts';
+import type { RouteCondition } from '../domain/routing.ts';
 import {
   channelSynonyms,
-  findKind,
+  isMessengerType,
   type ChannelConfig,
-  type ChannelType,
   type MessengerConfig,
   type WebhookConfig,
 } from '../channels/registry.ts';
@@ -141,10 +141,20 @@ export type GrantConfig = {
   readonly tool: ToolName;
   readonly mode: 'allow' | 'ask' | 'shadow' | 'deny';
   /** null: every channel. */
-  readonly channels: readonly ChannelType[] | null;
+  readonly channels: readonly string[] | null;
 };
 
-export type RouteConfig = { readonly channel: ChannelType; readonly brain: string };
+export type RouteConfig = {
+  /** The name of the channel. */
+  readonly channel: string;
+  readonly brain: string;
+  /** The place of the route in the file, counted from 1. */
+  readonly number: number;
+  /** Which messages take the route; null: every message that took no route before it. */
+  readonly when: RouteCondition | null;
+  /** The text of its commands in the platform's menu; null: svc words one. */
+  readonly description: string | null;
+};
 
 export type StorageConfig = {
   /** As written; null: the default path, unless `urlEnv` names a server. */
@@ -171,18 +181,31 @@ export type ObservabilityConfig = {
 /** Secret values by the names in a config. They are never part of `Config` and never printed. */
 export type Secrets = ReadonlyMap<EnvName, string>;
 
-/** A person who may decide on calls. The ledger keeps `name`: the channel's type, `:`, the id. */
+/** A person who may decide on calls. The ledger keeps `name`: the channel's name, `:`, the id. */
 export type ApproverConfig = {
-  readonly channel: ChannelType;
+  readonly channel: string;
   readonly user: string;
   readonly name: string;
 };
 
-/** @returns null when the text names no channel, or no possible user of that channel */
+/**
+ * Whether the channel is configured, and its user ids are digits, is for `rules-routes.ts` to say.
+ * @returns null when the text names no possible channel, or no possible user
+ */
 export function parseApprover(text: string): ApproverConfig | null {
   const [, word = '', user = ''] = /^([^:]+):(\S{1,100})$/.exec(text) ?? [];
-  const kind = findKind(Object.hasOwn(channelSynonyms, word) ? channelSynonyms[word]! : word);
-  if (kind === undefined || (kind.isMessenger && !/^\d{1,32}$/.test(user))) return null;
-  const channel = kind.type as ChannelType;
+  const channel = registeredName(word);
+  if (!isChannelName(channel)) return null;
+  if (isMessengerType(channel) && !/^\d{1,32}$/.test(user)) return null;
   return { channel, user, name: `${channel}:${user}` };
+}
+
+/** The channel's registered name as a file may write it: a synonym of a type becomes the type. */
+export function registeredName(written: string): string {
+  return Object.hasOwn(channelSynonyms, written) ? channelSynonyms[written]! : written;
+}
+
+/** Whether a channel can have this name. */
+export function isChannelName(text: string): boolean {
+  return /^[a-z][a-z0-9_-]{0,31}$/.test(text);
 }

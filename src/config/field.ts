@@ -38,13 +38,17 @@ export type Format =
   | 'url_path'
   | 'time'
   | 'digits'
+  | 'channel_name'
+  | 'route_command'
   | 'approver'
   | 'server_name'
   | 'mcp_tool';
 
-type TextField = Common & {
+export type TextField = Common & {
   readonly type: 'text';
   readonly format?: Format;
+  /** A whole number may stand for the text of its digits. */
+  readonly numbers?: true;
   readonly default?: string;
   /** Describes a default that depends on something else, for people only. */
   readonly defaultNote?: string;
@@ -55,9 +59,10 @@ export type ChoiceField = Common & {
   readonly type: 'choice';
   readonly names: readonly string[];
   /** Texts of this format are allowed, too: names that only the file defines. */
-  readonly others?: 'mcp_tool';
+  readonly others?: 'mcp_tool' | 'channel_name';
   readonly synonyms?: Readonly<Record<string, string>>;
   readonly default?: string;
+  readonly defaultNote?: string;
 };
 
 export type IntegerField = Common & {
@@ -118,8 +123,13 @@ export type Condition = {
 };
 
 type Present = { readonly required: true } | { readonly default: unknown };
+type OtherNames<F> = F extends { readonly others: 'mcp_tool' }
+  ? `mcp.${string}`
+  : F extends { readonly others: 'channel_name' }
+    ? string
+    : never;
 type Atom<F> = F extends { readonly names: readonly (infer Name)[] }
-  ? Name | (F extends { readonly others: 'mcp_tool' } ? `mcp.${string}` : never)
+  ? Name | OtherNames<F>
   : F extends { readonly type: 'map' }
     ? Readonly<Record<string, string>>
     : F extends { readonly type: 'text' }

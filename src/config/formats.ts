@@ -1,7 +1,8 @@
 /** Checks the format of a text field, and has the message for each fault. */
 import { messengerTypes } from '../channels/registry.ts';
 import { parseListenAddress, parseWebAddress } from './address.ts';
-import { parseApprover } from './config.ts';
+import { routeCommandShape } from '../domain/routing.ts';
+import { isChannelName, parseApprover } from './config.ts';
 import type { Format } from './field.ts';
 import type { ProblemCode } from './problems.ts';
 
@@ -30,6 +31,10 @@ export function formatFault(format: Format, text: string): FormatFault | null {
       return /^\d{1,32}$/.test(text) ? null : badUserId;
     case 'approver':
       return parseApprover(text) === null ? badApprover : null;
+    case 'channel_name':
+      return isChannelName(text) ? null : badChannelName;
+    case 'route_command':
+      return routeCommandShape.test(text) ? null : badRouteCommand;
     case 'server_name':
       return isServerName(text) ? null : badServerName;
     case 'mcp_tool':
@@ -64,6 +69,16 @@ const badServerName: FormatFault = {
   code: 'bad_name',
   message: 'this is no name of a server',
   remedy: 'Use small letters, digits, _ and -, a letter first, 32 at most: files.',
+};
+const badChannelName: FormatFault = {
+  code: 'bad_name',
+  message: 'this is no name of a channel',
+  remedy: 'Use small letters, digits, _ and -, a letter first, 32 at most: support.',
+};
+const badRouteCommand: FormatFault = {
+  code: 'bad_command',
+  message: 'this is no command that every platform can show',
+  remedy: 'Write / and small letters, digits and _, 32 at most: /code.',
 };
 const badMcpTool: FormatFault = {
   code: 'bad_name',

@@ -11,6 +11,8 @@ const patterns: Partial<Record<Format, string>> = {
   url_path: '^/',
   time: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
   digits: '^[0-9]+$',
+  channel_name: '^[a-z][a-z0-9_-]{0,31}$',
+  route_command: '^/[a-z0-9_]{1,32}$',
   server_name: '^[a-z][a-z0-9_-]{0,31}$',
   mcp_tool: '^mcp\\.[a-z][a-z0-9_-]{0,31}\\.[A-Za-z0-9_./-]{1,128}$',
 };
@@ -33,7 +35,7 @@ function schemaOf(field: Field): JsonObject {
       const pattern = field.format === undefined ? undefined : patterns[field.format];
       return {
         description,
-        ...typed('string', optional),
+        ...typed(field.numbers === true ? ['string', 'integer'] : 'string', optional),
         ...(optional ? {} : { minLength: 1 }),
         ...(pattern === undefined ? {} : { pattern: optional ? `^$|${pattern}` : pattern }),
         ...(field.default === undefined ? {} : { default: field.default }),
@@ -43,7 +45,8 @@ function schemaOf(field: Field): JsonObject {
       const names = [...field.names, ...Object.keys(field.synonyms ?? {})];
       if (field.others !== undefined) {
         const pattern = patterns[field.others]!;
-        return { description, anyOf: [{ enum: names }, { type: 'string', pattern }] };
+        const known = optional ? [...names, '', null] : names;
+        return { description, anyOf: [{ enum: known }, { type: 'string', pattern }] };
       }
       return {
         description,
@@ -135,8 +138,8 @@ function conditionSchema({ when, requires, forbids, only }: Condition): JsonObje
   return { anyOf: [{ not: holds }, consequence] };
 }
 
-function typed(type: string, optional: boolean): JsonObject {
-  return { type: optional ? [type, 'null'] : type };
+function typed(type: string | readonly string[], optional: boolean): JsonObject {
+  return { type: optional ? [type, 'null'].flat() : type };
 }
 
 /** Other names that a file may use for a name of the contract. */

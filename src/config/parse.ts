@@ -41,7 +41,7 @@ export function parseDocument(document: Document, given: (path: string) => boole
       parseChannel(channel, `channels[${index}]`, given),
     ),
     brains: document.brains.map(parseBrain),
-    routes: withoutDuplicates(document.routes),
+    routes: parseRoutes(document.routes),
     storage:
       document.storage === null
         ? null
@@ -78,7 +78,9 @@ function parseChannel(
   path: string,
   given: (path: string) => boolean,
 ): ChannelConfig {
-  return kindOf(channel.type).parse(channel, (field) => given(`${path}.${field}`));
+  const parsed = kindOf(channel.type).parse(channel, (field) => given(`${path}.${field}`));
+  // The synonym of a type has become the type; a name that says the own type is no other name.
+  return { ...parsed, name: channel.name ?? channel.type } as ChannelConfig;
 }
 
 function parseBrain(brain: BrainDocument): BrainConfig {
@@ -193,12 +195,13 @@ function parseServer(server: AgentDocument['mcp'][number]): McpServerConfig {
   };
 }
 
-function withoutDuplicates(routes: readonly RouteConfig[]): readonly RouteConfig[] {
-  const seen = new Set<string>();
-  return routes.filter((route) => {
-    if (seen.has(route.channel)) return false;
-    seen.add(route.channel);
-    return true;
+/** Without routes that no message reaches: the file may hold one without `when` twice. */
+function parseRoutes(routes: Document['routes']): readonly RouteConfig[] {
+  const closed = new Set<string>();
+  return routes.flatMap(({ channel, brain, when, description }, index) => {
+    if (closed.has(channel)) return [];
+    if (when === null) closed.add(channel);
+    return [{ channel, brain, number: index + 1, when, description }];
   });
 }
 

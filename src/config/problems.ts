@@ -54,6 +54,7 @@ export const problemCodes = {
   bad_user_id: error('A user id is digits only.'),
   bad_approver: error('An approver is a channel and a user id of it.'),
   bad_name: error('A name has characters that it may not have.'),
+  bad_command: error('A command of a route is / and small letters, digits and _, 32 at most.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
   trigger_is_command: warning('A trigger is the word of a command of svc, and takes its place.'),
   clamped: warning('A limit is above its useful maximum. svc uses the maximum.'),

@@ -80,14 +80,16 @@ function marked(name: string): string {
 function typeOf(field: Field): string {
   switch (field.type) {
     case 'text':
+      if (field.numbers === true) return 'text or whole number';
       return field.format === 'env' ? 'name of a variable' : 'text';
     case 'choice': {
       const names = field.names.map((name) => `\`${name}\``).join(', ');
       const others = Object.entries(field.synonyms ?? {}).map(
         ([name, meant]) => `\`${name}\` = \`${meant}\``,
       );
-      if (field.others !== undefined) return `${names} or \`mcp.<server>.<tool>\``;
-      return others.length === 0 ? names : `${names} (also ${others.join(', ')})`;
+      const also = others.length === 0 ? names : `${names} (also ${others.join(', ')})`;
+      if (field.others === 'channel_name') return `${also}, or a name of your own`;
+      return field.others === undefined ? also : `${also} or \`mcp.<server>.<tool>\``;
     }
     case 'integer': {
       const range =

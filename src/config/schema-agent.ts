@@ -1,6 +1,6 @@
 /** The schema of a brain's `agent` block. */
 import type { IntegerField, ObjectField } from './field.ts';
-import { channelTypeField } from './schema-channel.ts';
+import { channelNameField } from './schema-channel.ts';
 
 const toolNames = [
   'time',
@@ -54,7 +54,7 @@ const grant = {
     channels: {
       type: 'list',
       description: 'Channels of this grant. Absent: every channel. Empty: none.',
-      items: { ...channelTypeField, description: 'The type of a channel.' },
+      items: { ...channelNameField, description: 'The name of a channel.' },
     },
   },
 } as const satisfies ObjectField;

@@ -8,12 +8,14 @@ import {
 import type { ChannelKind } from '../channels/kind.ts';
 import type { Condition, ObjectField } from './field.ts';
 
-/** The field for a channel's type, wherever a file names a channel. */
-export const channelTypeField = {
+const channelTypeField = {
   type: 'choice',
   names: channelTypes,
   synonyms: channelSynonyms,
 } as const;
+
+/** The field for a channel's name, wherever a file names a channel. */
+export const channelNameField = { ...channelTypeField, others: 'channel_name' } as const;
 
 const access = {
   type: 'object',
@@ -95,12 +97,20 @@ const ownFields = Object.assign({}, ...channelKinds.map(({ fields }) => fields))
 
 export const channel = {
   type: 'object',
-  description: 'A connection to one platform. Routes name it by its `type`.',
+  description: 'A connection to one platform. Routes name it by its `name`.',
   fields: {
     type: {
       ...channelTypeField,
       required: true,
       description: `The platform; ${listOf(messengers, nameOf)}.`,
+    },
+    name: {
+      ...channelNameField,
+      description:
+        'The name by which routes, grants and approvers know the channel. Several channels of one ' +
+        'type need names. svc keeps conversations by it: a renamed channel is a new one.',
+      defaultNote: 'the `type`',
+      added: true,
     },
     mode: {
       type: 'choice',

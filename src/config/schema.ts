@@ -3,7 +3,7 @@
  * and structure are a stable contract. A new field is always optional, and marked `added`.
  */
 import type { Draft, ObjectField, Whole } from './field.ts';
-import { channel, channelTypeField } from './schema-channel.ts';
+import { channel, channelNameField } from './schema-channel.ts';
 import { historyBounds, historyBoundsMax } from '../domain/conversation.ts';
 import { agent } from './schema-agent.ts';
 
@@ -278,16 +278,64 @@ export const brain = {
   },
 } as const satisfies ObjectField;
 
+const idField = { type: 'text', numbers: true } as const;
+
+const condition = {
+  type: 'object',
+  description:
+    'Which messages of the channel take this route. All keys that are given must hold; within a ' +
+    'key any entry does. Absent: every message that took no route before it.',
+  added: true,
+  fields: {
+    senders: {
+      type: 'list',
+      description: 'Ids of people on the platform; on a webhook the ids of senders.',
+      items: { ...idField, description: 'An id, as a text or a number.' },
+      itemsMin: 1,
+    },
+    chats: {
+      type: 'list',
+      description:
+        'Ids of chats; on Discord of channels, on a webhook of conversations. A Telegram group ' +
+        'that became a supergroup still fits by its former id.',
+      items: { ...idField, description: 'An id, as a text or a number.' },
+      itemsMin: 1,
+    },
+    topics: {
+      type: 'list',
+      description: 'Numbers of topics of a Telegram group, or ids of Discord threads.',
+      items: { ...idField, description: 'An id, as a text or a number.' },
+      itemsMin: 1,
+    },
+    commands: {
+      type: 'list',
+      description: 'Commands that begin the text. The model is not shown the command.',
+      items: { type: 'text', description: 'A command, such as `/code`.', format: 'route_command' },
+      itemsMin: 1,
+    },
+  },
+} as const satisfies ObjectField;
+
 const route = {
   type: 'object',
-  description: 'Gives the messages of a channel to a brain.',
+  description:
+    'Gives messages of a channel to a brain. svc tries the routes of a channel in order and takes ' +
+    'the first that fits.',
   fields: {
     channel: {
-      ...channelTypeField,
-      description: 'The `type` of a configured channel.',
+      ...channelNameField,
+      description: 'The name of a configured channel: its `name`, or else its `type`.',
       required: true,
     },
     brain: { type: 'text', description: 'The `name` of a configured brain.', required: true },
+    when: condition,
+    description: {
+      type: 'text',
+      description:
+        "The text of the route's commands in the platform's menu, 100 characters at most. It is " +
+        'also the answer to a command without text.',
+      added: true,
+    },
   },
 } as const satisfies ObjectField;
 

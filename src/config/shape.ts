@@ -12,6 +12,7 @@ import type {
   IntegerField,
   MapField,
   ObjectField,
+  TextField,
 } from './field.ts';
 import { formatFault } from './formats.ts';
 import { memberPath, type Json, type JsonObject } from './locate.ts';
@@ -44,7 +45,7 @@ class ShapeCheck {
     }
     switch (field.type) {
       case 'text':
-        return this.#text(field.format, value, path);
+        return this.#text(field, value, path);
       case 'choice':
         return this.#choice(field, value, path);
       case 'integer':
@@ -168,11 +169,24 @@ class ShapeCheck {
     this.#problems.addAtKey('unknown_key', memberPath(path, key), message, remedy);
   }
 
-  #text(format: Parameters<typeof formatFault>[0] | undefined, value: Json, path: string): unknown {
+  #text(
+    { format, numbers }: Pick<TextField, 'format' | 'numbers'>,
+    value: Json,
+    path: string,
+  ): unknown {
+    if (numbers === true && typeof value === 'number') return this.#digits(value, path);
     if (typeof value !== 'string') return this.#wrongType(value, path, 'a text in double quotes');
     const fault = format === undefined ? null : formatFault(format, value);
     if (fault === null) return value;
     this.#problems.add(fault.code, path, fault.message, fault.remedy);
+    return undefined;
+  }
+
+  /** JSON numbers beyond 2⁵³ lose digits, and ids of some platforms are longer. */
+  #digits(value: number, path: string): string | undefined {
+    if (Number.isSafeInteger(value)) return String(value);
+    const message = 'this number is no whole number, or has too many digits to be kept whole';
+    this.#problems.add('wrong_type', path, message, 'Write the id in double quotes.');
     return undefined;
   }
 
@@ -181,10 +195,10 @@ class ShapeCheck {
     const names = field.names.map((name) => `"${name}"`).join(', ');
     if (typeof value !== 'string') return this.#wrongType(value, path, `one of ${names}`);
     if (field.names.includes(value)) return value;
-    if (field.others !== undefined && value.startsWith('mcp.')) {
-      return this.#text(field.others, value, path);
-    }
     if (Object.hasOwn(synonyms, value)) return synonyms[value];
+    if (field.others === 'channel_name' || (field.others && value.startsWith('mcp.'))) {
+      return this.#text({ format: field.others }, value, path);
+    }
     const remedy = (): string => {
       const near = nearest(value, [...field.names, ...Object.keys(synonyms)]);
       return near === null ? `Write one of ${names}.` : `Did you mean "${near}"?`;

@@ -8,7 +8,7 @@
  * gives the result to the model.
  */
 import {
-  channelTypeOf,
+  registeredNameOf,
   type ApprovalId,
   type ChannelKey,
   type ConversationId,
@@ -85,7 +85,7 @@ export type GivenApproval = { readonly hash: string; readonly by: 'operator' | '
 
 /** The text form of a person, in `agent.approvers` and in `Approval.decidedBy`. */
 export function personOn(channel: ChannelKey, id: string): string {
-  return `${channelTypeOf(channel)}:${id}`;
+  return `${registeredNameOf(channel)}:${id}`;
 }
 
 /** Takes the place of the id of a decider who was forgotten. */

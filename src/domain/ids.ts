@@ -8,7 +8,11 @@ type Branded<T, Name extends string> = T & { readonly [brand]: Name };
 export type MessageId = Branded<string, 'MessageId'>;
 export type ReplyId = Branded<string, 'ReplyId'>;
 export type ApprovalId = Branded<string, 'ApprovalId'>;
-/** One connection to one platform: the channel type, and on messengers `:` and the bot's id. */
+/**
+ * One connection to one platform: the channel's type, and on messengers `:` and the bot's id
+ * (`webhook`, `messenger_a:4711`). The name and `@` stand before the type of a channel that has a
+ * name of its own (`support@messenger_a:4711`).
+ */
 export type ChannelKey = Branded<string, 'ChannelKey'>;
 /** The conversation id in its text form, unique within a channel. */
 export type ConversationId = Branded<string, 'ConversationId'>;
@@ -74,18 +78,28 @@ export function createIdSource(
   return { message: () => next() as MessageId, reply: () => next() as ReplyId, startAfter };
 }
 
-/**
- * @param type the type of a messenger
- * @param bot the bot's id on the platform
- */
-export function channelKeyOf(type: string, bot: string): ChannelKey {
-  return `${type}:${bot}` as ChannelKey;
+/** @param bot the bot's id on the platform; null: the channel is no messenger */
+export function channelKeyOf(
+  { name, type }: { readonly name: string; readonly type: string },
+  bot: string | null,
+): ChannelKey {
+  return `${name === type ? type : `${name}@${type}`}${bot === null ? '' : `:${bot}`}` as ChannelKey;
 }
 
-/** The type of a channel; in a bot's key it is the part before the colon. */
+/** The name by which routes, grants and metrics know the channel. Without a name it is the type. */
+export function registeredNameOf(key: ChannelKey): string {
+  return /^[^@:]*/.exec(key)![0];
+}
+
+/** The type of a channel. */
 export function channelTypeOf(key: ChannelKey): string {
+  return key.slice(key.indexOf('@') + 1).split(':', 1)[0]!;
+}
+
+/** The id of the messenger's bot; null: the key has none. */
+export function botOf(key: ChannelKey): string | null {
   const colon = key.indexOf(':');
-  return colon < 0 ? key : key.slice(0, colon);
+  return colon < 0 ? null : key.slice(colon + 1);
 }
 
 /** The milliseconds since 1970 that an id carries. */

@@ -2,6 +2,7 @@
  * Messages in one shape for all channels: as a channel hands them in, and as the ledger keeps them.
  */
 import type { ApprovalId, ChannelKey, ConversationId, MessageId } from './ids.ts';
+import type { RouteTaken } from './routing.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
 /** What one person wrote. A message has a sender and content: text or media. */
@@ -22,8 +23,18 @@ export type Message = {
   readonly address: Address;
   /** Milliseconds since 1970, by this machine's clock. */
   readonly acceptedAt: number;
-  /** The label of the brain that the channel's route named when the message was accepted. */
+  /** The label of the brain of its route. It never becomes weaker. */
   readonly sensitivity: Sensitivity;
+  /**
+   * The route that svc chose when it accepted the message. Absent: an older release accepted it, so
+   * it takes a route when it is claimed.
+   */
+  readonly route?: RouteTaken;
+  /**
+   * Other ids of its chat that a route may name: the id of a Telegram group before it became a
+   * supergroup, the channel of a Discord thread. Absent: none.
+   */
+  readonly chatAliases?: readonly string[];
   /** Only on a stranger's message: the reply has this code, and svc keeps none of the text. */
   readonly pairingCode?: string;
   /**
@@ -159,6 +170,8 @@ export type Inbound = {
   readonly apart?: 'edit' | 'anonymous';
   /** For an edit: the `dedupeKey` of the message that it changes. */
   readonly edits?: string;
+  /** As in `Message`. */
+  readonly chatAliases?: readonly string[];
   readonly address: Address;
   /** Identifies a resend; null: the sender gave nothing to identify it. */
   readonly dedupeKey: string | null;
@@ -171,6 +184,7 @@ export type Inbound = {
   /** Only svc itself sets these two, as in `Message`. */
   readonly approval?: ApprovalId;
   readonly welcome?: true;
-  /** Only svc itself sets this. Without it the ledger treats the message as private. */
+  /** Only svc itself sets these two. Without a label the ledger treats the message as private. */
   readonly sensitivity?: Sensitivity;
+  readonly route?: RouteTaken;
 };

@@ -3,7 +3,7 @@
  * anybody's id.
  */
 import type { FailureKind } from './failure.ts';
-import { channelTypeOf, type ChannelKey, type ModelName } from './ids.ts';
+import { registeredNameOf, type ChannelKey, type ModelName } from './ids.ts';
 import type { FailureSummary, Story } from './story.ts';
 import type { TurnOutcome } from './trace.ts';
 
@@ -86,9 +86,9 @@ export type ConversationCount = {
   readonly lastAt: number | null;
 };
 
-/** Whether a channel matches a key or a type; `asked` null: every channel does. */
+/** Whether a channel matches a key or a registered name; `asked` null: every channel does. */
 export function isOnChannel(key: ChannelKey, asked: string | null): boolean {
-  return asked === null || key === asked || channelTypeOf(key) === asked;
+  return asked === null || key === asked || registeredNameOf(key) === asked;
 }
 
 /**

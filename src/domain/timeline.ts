@@ -2,6 +2,7 @@
  * A message's story as rows on one clock, in milliseconds since its acceptance. Time that no row
  * explains becomes a row too, so the rows of a settled message add up to its whole time.
  */
+import { describeRoute } from './routing.ts';
 import type { ModelName } from './ids.ts';
 import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
@@ -134,6 +135,9 @@ function reportStep(step: TraceStep, trace: Trace, timeline: TimelineBuilder): v
   const decidedMs = trace.decidedAt - acceptedAt;
   const atClaim = (what: string, part: RowPart) => timeline.add(claimedMs, null, what, { part });
   switch (step.kind) {
+    case 'route':
+      atClaim(describeRoute(step), 'session');
+      return;
     case 'session':
       atClaim(describeSession(step), 'session');
       return;

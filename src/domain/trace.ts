@@ -6,6 +6,7 @@ import type { MessageId, ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
 import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
+import type { RouteMatch } from './routing.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import { sumOf } from './money.ts';
 import type { Try, Usage } from './outcome.ts';
@@ -16,6 +17,12 @@ import type { ReadingPart, UnreadReason } from './attachment.ts';
  * claim.
  */
 export type TraceStep =
+  /** Which route of the configuration the message took, and by which conditions. */
+  | {
+      readonly kind: 'route';
+      readonly number: number;
+      readonly matched: readonly RouteMatch[];
+    }
   | {
       readonly kind: 'session';
       readonly session: number;

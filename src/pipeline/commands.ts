@@ -2,15 +2,17 @@
  * The commands that svc answers itself, in order with the conversation's other messages and durable
  * like any reply. They are not part of the history.
  */
-import { isMessengerType, kindTypeOf } from '../channels/registry.ts';
+import { isMessengerType } from '../channels/registry.ts';
 import type { QuotedBlock, HistoryBounds, TurnRow } from '../domain/conversation.ts';
-import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import { registeredNameOf, channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { Message } from '../domain/message.ts';
 import { beginning, quotedLines, type Choice } from '../domain/reply.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { decide, hasApprover, isApprover } from './approvals/decide.ts';
-import type { Deps, ActiveRoute } from './deps.ts';
+import type { ActiveChannel, Deps, ActiveRoute } from './deps.ts';
+import { routeCommandsOn } from './route.ts';
+import { routeCommandOf } from '../domain/routing.ts';
 import { commandsListed, noticesOf, ownDescriptions } from './offered-commands.ts';
 import { commandSentences } from './sentences.ts';
 import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
@@ -35,7 +37,7 @@ export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
 /** Which commands this message may be. */
 export function commandsOn(
   { ledger }: RememberingDeps,
-  { brain, session, brains }: ActiveRoute,
+  { brain, session, brains, taken }: ActiveRoute,
   message: Pick<Message, 'channel' | 'sender'>,
 ): CommandsOn {
   const { agent } = brain;
@@ -43,7 +45,9 @@ export function commandsOn(
   const keepsNotes = agent !== null && agent.notes !== null;
   const messenger = isMessengerType(channelTypeOf(message.channel));
   const retries = messenger && ledger.durability.durable;
-  return { session, notes: keepsNotes, tools: agent !== null, approvals, messenger, retries };
+  const routeCommand = routeCommandOf(taken);
+  const tools = agent !== null;
+  return { session, notes: keepsNotes, tools, approvals, messenger, retries, routeCommand };
 }
 
 /** Unanswered turns are remembered only where there is storage. */
@@ -71,11 +75,13 @@ export async function answerCommand(
       return commandAnswer(command, await decide(deps, route, claim.message, command));
     case 'start':
       return commandAnswer(command, commandSentences.start);
-    case 'help':
-      return commandAnswer(
-        command,
-        commandSentences.help(commandsListed(commandsOn(deps, route, claim.message))),
-      );
+    case 'describe':
+      return commandAnswer(command, describeCommand(route, command.command));
+    case 'help': {
+      const understood = commandsOn(deps, route, claim.message);
+      const ofRoutes = routeCommandsOn(route, claim.message);
+      return commandAnswer(command, commandSentences.help(commandsListed(understood, ofRoutes)));
+    }
     case 'retry':
       return commandAnswer(command, commandSentences.retryNothing);
     case 'welcome':
@@ -146,7 +152,7 @@ async function answerTools(
   claim: InClaim,
   command: Extract<Intent, { kind: 'tools' }>,
 ): Promise<CommandAnswer> {
-  const type = kindTypeOf(claim.message.channel);
+  const type = registeredNameOf(claim.message.channel);
   const abilities = brain.agent?.abilitiesOn(type) ?? [];
   const uses = await ledger.toolUses(claim, usesMax);
   return commandAnswer(command, commandSentences.toolsList(abilities, uses));
@@ -171,18 +177,33 @@ function wholeNumber(text: string): number | null {
   return number > 0 ? number : null;
 }
 
+/** The description of the route, or what to write. */
+function describeCommand({ routes, taken }: ActiveRoute, command: string): string {
+  const route = routes.find(
+    ({ brain, when }) => brain.name === taken.brain && when?.commands?.includes(command) === true,
+  );
+  return route?.description ?? commandSentences.commandNeedsText(command);
+}
+
 /** Tells a messenger its commands, for all its users alike. */
 export function offerCommands(
   deps: RememberingDeps,
-  channel: ChannelKey,
-  route: ActiveRoute,
+  key: ChannelKey,
+  channel: ActiveChannel,
 ): void {
-  if (route.channel.publishCommands === undefined) return;
-  const nobody = { channel, sender: { id: '', name: null } };
-  const understood = commandsOn(deps, route, nobody);
-  const approvals = understood.approvals || hasApprover(route.brains, channel);
-  const commands = noticesOf({ ...understood, approvals });
-  route.channel.publishCommands({ commands, own: ownDescriptions });
+  const { routes, brains, channel: connection } = channel;
+  if (connection.publishCommands === undefined) return;
+  const nobody = { channel: key, sender: { id: '', name: null } };
+  const taken = { number: 0, brain: '', matched: [] };
+  const all = routes.map(({ brain }) => commandsOn(deps, { ...channel, taken, brain }, nobody));
+  const understood = {
+    ...all[0]!,
+    notes: all.some(({ notes }) => notes),
+    tools: all.some(({ tools }) => tools),
+    approvals: all.some(({ approvals }) => approvals) || hasApprover(brains, key),
+  };
+  const commands = noticesOf(understood, routeCommandsOn(channel, null));
+  connection.publishCommands({ commands, own: ownDescriptions });
 }
 
 /** The share of a brain's window that a recalled block may take: turns need the rest. */

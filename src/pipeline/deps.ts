@@ -4,9 +4,10 @@
  */
 import type { Brain } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
-import type { AccessConfig, SessionConfig } from '../config/config.ts';
+import type { AccessConfig, RouteConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
+import type { RouteTaken } from '../domain/routing.ts';
 import type { ByteSemaphore } from '../lib/fair-queue.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Pictures } from './attachments/picture/picture.ts';
@@ -14,10 +15,13 @@ import type { Speech } from './attachments/speech/speech.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ApprovalWork } from './approvals/request.ts';
 
-/** A channel and the brain that its route names, in one revision of the configuration. */
-export type ActiveRoute = {
+/** A channel with its routes, in one revision of the configuration. */
+export type ActiveChannel = {
+  /** By which routes and grants know it. */
+  readonly name: string;
   readonly channel: Channel;
-  readonly brain: Brain;
+  /** In the order of the configuration; the last one takes every message. */
+  readonly routes: readonly BrainRoute[];
   /** How its conversations are divided into sessions; null: never. */
   readonly session: SessionConfig | null;
   /** Who may talk; null: the channel has no gate, and everyone with its secret may talk. */
@@ -34,6 +38,12 @@ export type ActiveRoute = {
   /** All brains that have a route, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };
+
+/** A route with its brain. */
+export type BrainRoute = Omit<RouteConfig, 'brain' | 'channel'> & { readonly brain: Brain };
+
+/** The channel of a message, and the brain of its route. */
+export type ActiveRoute = ActiveChannel & { readonly brain: Brain; readonly taken: RouteTaken };
 
 /** The dependencies of the pipeline, for the life of the process. */
 export type Deps = Clock & {

@@ -6,11 +6,11 @@ import type { Receipt } from '../channels/channel.ts';
 import type { AccessConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { TurnedAway, TurnedAwayReason } from '../domain/gate.ts';
-import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import { registeredNameOf, type ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
-import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { CursorMove } from '../ledger/ledger.ts';
 import type { ExpectingMove } from './pairing/stored-pairings.ts';
+import type { Routing } from './route.ts';
 import type { PairingRequest, Pairings } from './pairing/pairing.ts';
 
 /**
@@ -19,12 +19,12 @@ import type { PairingRequest, Pairings } from './pairing/pairing.ts';
  */
 const turnedAwayMax = 1_000;
 
-/** A messenger channel: who may talk there, and the sensitivity label of its messages. */
+/** A messenger channel: who may talk there, and the routes of its messages. */
 export type GatedChannel = {
   readonly channel: ChannelKey;
   readonly access: AccessConfig;
-  readonly sensitivity: Sensitivity;
-  /** Whether the message is one of the channel's commands. */
+  readonly routing: Routing;
+  /** Whether the message is a command that svc answers. */
   readonly knows: (inbound: Inbound) => boolean;
   /** Messages of one person within so many milliseconds become one message; 0: no merging. */
   readonly gatherMs: number;
@@ -68,16 +68,16 @@ export class Gate {
 
   /** Await it before `pass` where the channel's rules have `pairing`. */
   loadPairings(channel: ChannelKey): Promise<void> {
-    return this.#deps.pairings.load(channelTypeOf(channel));
+    return this.#deps.pairings.load(registeredNameOf(channel));
   }
 
   pass(
     channel: ChannelKey,
-    { access, knows }: Pick<GatedChannel, 'access' | 'knows'>,
+    { access, knows, routing }: Pick<GatedChannel, 'access' | 'knows' | 'routing'>,
     batch: readonly Inbound[],
   ): GateResult {
     const { pairings } = this.#deps;
-    const type = channelTypeOf(channel);
+    const type = registeredNameOf(channel);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];
     /** The verdict on each message, by its place in the batch. */
@@ -89,7 +89,8 @@ export class Gate {
         verdicts.push('left_out');
         continue;
       }
-      const decision = judge(access, { isAdmitted, knows }, inbound);
+      const isOurs = (one: Inbound): boolean => knows(one) || routing.hasCommand(one);
+      const decision = judge(access, { isAdmitted, knows: isOurs }, inbound);
       const verdict =
         decision.kind === 'knocks' ? pairings.pairingRequest(type, inbound.sender) : decision;
       if (verdict.kind === 'passes') messages.push(withOverheardMark(inbound));
@@ -156,7 +157,7 @@ export const openAccess: AccessConfig = { allow: null, groups: 'mention', pairin
 type AccessFacts = {
   /** Who was admitted by a code; this counts only while pairing is on. */
   readonly isAdmitted: (sender: string) => boolean;
-  /** Whether the message is one of the channel's commands. */
+  /** Whether the message is a command of svc or of a route. */
   readonly knows: (inbound: Inbound) => boolean;
 };
 

@@ -3,6 +3,7 @@
  */
 import type { CommandNotice } from '../channels/channel.ts';
 import type { CommandWord } from '../domain/command-words.ts';
+import type { RouteCommand } from './route.ts';
 import type { CommandsOn } from './sessions.ts';
 
 /** `writes` is the text that a person writes, with its slash; a session's trigger may have none. */
@@ -30,10 +31,13 @@ const descriptions = {
 export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(descriptions));
 
 /**
- * Lists triggers first. A trigger with the word of a command replaces that command; only an
+ * Lists triggers first, then the commands of routes. A trigger with the word of a command replaces that command; only an
  * approval with a code still works.
  */
-export function commandsListed(understood: CommandsOn): readonly ListedCommand[] {
+export function commandsListed(
+  understood: CommandsOn,
+  ofRoutes: readonly RouteCommand[] = [],
+): readonly ListedCommand[] {
   const { session, notes, tools, approvals, retries, messenger } = understood;
   const triggers = session?.triggers ?? [];
   const recalls = (session?.recallMax ?? 0) > 0;
@@ -47,13 +51,17 @@ export function commandsListed(understood: CommandsOn): readonly ListedCommand[]
   ];
   return [
     ...triggers.map((writes) => ({ writes, description: descriptions.trigger, takesText: true })),
+    ...ofRoutes.map((command) => ({ ...command, takesText: true })),
     ...own.filter(({ writes }) => !triggers.includes(writes)),
   ];
 }
 
 /** The commands that a messenger can show: those that begin with a slash. */
-export function noticesOf(understood: CommandsOn): readonly CommandNotice[] {
-  return commandsListed(understood).flatMap(({ writes, description, takesText }) =>
+export function noticesOf(
+  understood: CommandsOn,
+  ofRoutes: readonly RouteCommand[],
+): readonly CommandNotice[] {
+  return commandsListed(understood, ofRoutes).flatMap(({ writes, description, takesText }) =>
     writes.startsWith('/') ? [{ word: writes.slice(1), description, takesText }] : [],
   );
 }

@@ -9,7 +9,6 @@ import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
-import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../ledger/ledger.ts';
 import { answerWithAttachments, mayHavePictures } from './attachments/attachment-turn.ts';
@@ -21,7 +20,8 @@ import { followUp } from './approvals/follow-up-turn.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import { withMergeWindow } from './merging.ts';
 import { askAgain } from './ask-again.ts';
-import type { Deps, ActiveRoute } from './deps.ts';
+import type { ActiveChannel, Deps, ActiveRoute } from './deps.ts';
+import { activeRouteOf, traceRoute, type Routing } from './route.ts';
 import { TurnPreview } from './previews.ts';
 import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
@@ -36,34 +36,31 @@ const conflictRefusal: Refused = { kind: 'refused', reason: 'full', retryAfterMs
 type FreeMove = CursorMove & { readonly expected?: never };
 
 /**
- * channel → ledger. A channel may acknowledge the messages accepted here, and no others.
- * @param sensitivity of the brain that answers this channel now. It becomes the messages' permanent
- *   label, unless a message has a stricter one.
+ * channel → ledger. A channel may acknowledge the messages accepted here, and no others. Each
+ * message gets its route, and the label of the route's brain unless it has a stricter one.
  */
 export async function receive(
   deps: Deps,
-  sensitivity: Sensitivity,
+  routing: Routing,
   batch: readonly Inbound[],
   ...cursors: readonly FreeMove[]
 ): Promise<Accepted | Refused>;
 export async function receive(
   deps: Deps,
-  sensitivity: Sensitivity,
+  routing: Routing,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Acceptance>;
 export async function receive(
   { ledger, events }: Deps,
-  sensitivity: Sensitivity,
+  routing: Routing,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Acceptance> {
-  const labelled = batch.map((message) => {
-    const own = message.sensitivity ?? sensitivity;
-    return { ...message, sensitivity: strictest(sensitivity, own) };
-  });
-  const acceptance = await ledger.accept(labelled, ...cursors);
+  const routed = routing.route(batch);
+  const acceptance = await ledger.accept(routed, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
+  routing.accepted(routed, acceptance.receipts);
   for (let i = 0; i < batch.length; i++) {
     const { id, duplicate, keyReused } = acceptance.receipts[i]!;
     if (!keyReused) events.messageAccepted({ channel: batch[i]!.channel, id, duplicate });
@@ -86,8 +83,8 @@ export async function receiveAtGate(
   for (let passes = 1; ; passes++) {
     if (rules().access.pairing) await gate.loadPairings(rules().channel);
     // No await between judging the messages and handing them to the ledger.
-    const { channel, access, sensitivity, knows, gatherMs } = rules();
-    const passage = gate.pass(channel, { access, knows }, batch);
+    const { channel, access, routing, knows, gatherMs } = rules();
+    const passage = gate.pass(channel, { access, knows, routing }, batch);
     const messages = passage.messages.map((message) =>
       withMergeWindow(message, { gatherMs, knows }),
     );
@@ -95,7 +92,7 @@ export async function receiveAtGate(
     const acceptance: Acceptance =
       messages.length === 0 && moves.length === 0
         ? { kind: 'accepted', receipts: [] }
-        : await receive(deps, sensitivity, messages, ...moves);
+        : await receive(deps, routing, messages, ...moves);
     if (acceptance.kind === 'accepted') {
       return { kind: 'accepted', receipts: passage.settle(acceptance.receipts) };
     }
@@ -108,9 +105,10 @@ export async function receiveAtGate(
 }
 
 /** ledger (inbox) → brain → ledger (outbox). A stopped claim is given back. */
-export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): Promise<void> {
-  if (claim.poison) return deadLetterMessage(deps, route, claim, 'poison');
+export async function takeTurn(deps: Deps, channel: ActiveChannel, claim: InClaim): Promise<void> {
+  if (claim.poison) return deadLetterMessage(deps, channel, claim, 'poison');
   const { message, memory, stop } = claim;
+  const route = activeRouteOf(channel, message);
   const claimedAt = deps.now();
   const since = deps.steady();
   const where = { channel: message.channel, id: message.id, brain: route.brain.name };
@@ -123,6 +121,7 @@ export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): 
     route.brain,
     later(since, route.brain.deadlineMs),
   );
+  for (const step of traceRoute(route)) turnContext.addStep(step);
   if (route.session !== null) turnContext.addStep(traceSession(memory, decision));
   const end = await withWorkShown(deps, route, claim, turnContext, () =>
     answerMessage(deps, route, claim, decision, turnContext),
@@ -204,23 +203,21 @@ async function answerMessage(
 }
 
 /** ledger (outbox) → channel. One attempt; the ledger keeps a reply that needs another one. */
-export async function sendReply(deps: Deps, route: ActiveRoute, claim: OutClaim): Promise<void> {
+export async function sendReply(
+  deps: Deps,
+  { channel: connection }: ActiveChannel,
+  claim: OutClaim,
+): Promise<void> {
   const { reply, attempt: number, possibleDuplicate, late, stop } = claim;
   const attempt = { number, possibleDuplicate, late };
   let outcome: DeliveryOutcome;
   deps.events.deliveryBegan(reply.address.channel);
   try {
-    outcome = await route.channel.deliver(reply, attempt, stop);
+    outcome = await connection.deliver(reply, attempt, stop);
   } finally {
     deps.events.deliveryEnded(reply.address.channel);
   }
-  const next = decideRetry(
-    outcome,
-    claim,
-    deps.ledger.durability,
-    deps,
-    route.channel.deliverMsMax,
-  );
+  const next = decideRetry(outcome, claim, deps.ledger.durability, deps, connection.deliverMsMax);
   const channel = reply.address.channel;
   const message = reply.inReplyTo;
   const where = { channel, id: reply.id, message, attempt: number };

@@ -1,10 +1,10 @@
 /**
- * Since when public brains have answered a messenger's channel without a break. Earlier messages of
+ * Since when public brains alone have answered a messenger's channel. Earlier messages of
  * people to each other may have been meant for a private brain.
  */
 import { isMessengerType } from '../channels/registry.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
-import type { Sensitivity } from '../domain/sensitivity.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 const cursorName = 'public_since';
@@ -25,10 +25,10 @@ export function isPublicSince(since: number | null, at: number): boolean {
   return since !== null && at > since + marginMs;
 }
 
-/** Each channel with its brain, in one running configuration. */
+/** Each channel with the brains of its routes, in one running configuration. */
 export type RoutedBrains = ReadonlyMap<
   ChannelKey,
-  { readonly brain: { readonly sensitivity: Sensitivity } }
+  { readonly routes: readonly { readonly brain: { readonly sensitivity: Sensitivity } }[] }
 >;
 
 /**
@@ -41,8 +41,9 @@ export async function keepPublicSince(
   become: Sensitivity,
   now: number,
 ): Promise<void> {
-  for (const [channel, { brain }] of routes) {
-    if (brain.sensitivity !== become || !isMessengerType(channelTypeOf(channel))) continue;
+  for (const [channel, { routes: own }] of routes) {
+    const label = strictest(...own.map(({ brain }) => brain.sensitivity));
+    if (label !== become || !isMessengerType(channelTypeOf(channel))) continue;
     const stored = await ledger.cursor(channel, cursorName);
     const isStored =
       become === 'private' ? stored === privateMark : stored !== null && stored !== privateMark;

@@ -3,7 +3,7 @@
  * message's own sensitivity label says nothing about it.
  */
 import type { Brain } from '../brains/brain.ts';
-import type { Channel, ReceiveResult } from '../channels/channel.ts';
+import type { Channel } from '../channels/channel.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
 import {
   noTurns,
@@ -11,12 +11,11 @@ import {
   type QuotedBlock,
   type TurnRow,
 } from '../domain/conversation.ts';
-import type { Quoted, Inbound } from '../domain/message.ts';
+import type { Quoted } from '../domain/message.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { InClaim, Ledger } from '../ledger/ledger.ts';
 import { isPublicSince, marginMs, publicSinceOf } from './public-since.ts';
 import { withoutNotice } from './sentences.ts';
-import type { ChannelKey } from '../domain/ids.ts';
 
 /** How a channel shows a reply. */
 type ReplyFormat = Pick<Channel, 'split' | 'plain'>;
@@ -130,56 +129,4 @@ function shownText(reply: string, channel: ReplyFormat): string {
  */
 function comparable(text: string): string {
   return text.replace(/[\s*_~`#|\\>•[\]…]/gu, '');
-}
-
-// How private an edit is: at least as private as the message that it changes, whichever brain
-// answers the channel by now.
-
-/** More messages than the channels remember; a forgotten message is judged by its time. */
-const publicMessagesMax = 5_000;
-
-export class EditLabels {
-  readonly #ledger: Pick<Ledger, 'cursor'>;
-  /** Messages that this process itself accepted as public, the oldest first. */
-  readonly #public = new Set<string>();
-
-  constructor(ledger: Pick<Ledger, 'cursor'>) {
-    this.#ledger = ledger;
-  }
-
-  /**
-   * Labels each edit of the batch. An edit is public only if its message is known to be public:
-   * this process accepted the message as public, or the channel was public when it was said.
-   */
-  async label(channel: ChannelKey, batch: readonly Inbound[]): Promise<readonly Inbound[]> {
-    if (batch.every(({ edits }) => edits === undefined)) return batch;
-    const since = await publicSinceOf(this.#ledger, channel);
-    return batch.map((message): Inbound => {
-      const { edits, saidAt } = message;
-      if (edits === undefined) return message;
-      const wasPublic = saidAt !== undefined && isPublicSince(since, saidAt.at);
-      const isPublic = wasPublic || this.#public.has(keyOf(channel, edits));
-      return { ...message, sensitivity: isPublic ? 'public' : 'private' };
-    });
-  }
-
-  /**
-   * Call it with the result of a batch. A duplicate is ignored: the original may be private.
-   * @param sensitivity of the brain that answered the channel when the batch was accepted
-   */
-  accepted(batch: readonly Inbound[], handled: ReceiveResult, sensitivity: Sensitivity): void {
-    if (handled.kind !== 'accepted' || sensitivity === 'private') return;
-    for (const [at, { channel, dedupeKey, edits }] of batch.entries()) {
-      const receipt = handled.receipts[at];
-      if (dedupeKey === null || edits !== undefined || receipt?.duplicate !== false) continue;
-      this.#public.add(keyOf(channel, dedupeKey));
-      if (this.#public.size <= publicMessagesMax) continue;
-      const [oldest] = this.#public;
-      this.#public.delete(oldest!);
-    }
-  }
-}
-
-function keyOf(channel: ChannelKey, key: string): string {
-  return `${channel} ${key}`;
 }

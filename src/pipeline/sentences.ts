@@ -83,6 +83,7 @@ export const commandSentences = {
       ...commands.map(({ writes, description }) => `${writes}: ${description}.`),
       'Everything else is a message to me.',
     ].join('\n'),
+  commandNeedsText: (command: string): string => `Write what you want to ask behind ${command}.`,
   retryNothing:
     'There is nothing to ask again: what was asked has its answer, or is no longer in view.',
   welcome: 'You are in: write to me and I answer.',

@@ -11,6 +11,7 @@ import type { SessionConfig } from '../config/config.ts';
 import type { ApprovalId } from '../domain/ids.ts';
 import type { CutReason, SessionMove, TurnRow } from '../domain/conversation.ts';
 import { commandWordOf } from '../domain/command-words.ts';
+import { leadingCommand } from '../domain/routing.ts';
 import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../ledger/ledger.ts';
@@ -31,6 +32,8 @@ export type Intent =
   | { readonly kind: 'notes'; readonly rest: string }
   | { readonly kind: 'tools' }
   | { readonly kind: 'start' | 'help' }
+  /** The command of a route, without anything to ask. */
+  | { readonly kind: 'describe'; readonly command: string }
   /**
    * There is nothing to ask again. `at` names the turn that the sender meant; null: the last one.
    */
@@ -52,6 +55,8 @@ export type CommandsOn = {
   readonly approvals: boolean;
   readonly messenger: boolean;
   readonly retries: boolean;
+  /** The command of the message's route, which the brain is not shown; null: none. */
+  readonly routeCommand: string | null;
 };
 
 export function decideSession(
@@ -63,8 +68,10 @@ export function decideSession(
   if (welcome === true) return { move: null, intent: { kind: 'welcome' } };
   if (approval !== undefined) return { move: null, intent: { kind: 'follow', approval } };
   if (code !== undefined) return { move: null, intent: { kind: 'pair', code } };
-  const { session, notes, tools, approvals, messenger } = available;
-  if (session === null && !notes && !tools && !approvals && !messenger) return asQuestion(message);
+  const { session, notes, tools, approvals, messenger, routeCommand } = available;
+  if (session === null && !notes && !tools && !approvals && !messenger && routeCommand === null) {
+    return asQuestion(message);
+  }
   const { word, rest } = firstWord(message.text);
   const command = intentOf(word, rest, available);
   if (isTrigger(word, session) && !hasApprovalCode(command)) {
@@ -73,11 +80,11 @@ export function decideSession(
     // The first message of the new session may be any command except another trigger.
     const first = firstWord(rest);
     const intent = intentOf(first.word, first.rest, available);
-    return { move, intent: intent ?? { kind: 'think', text: rest } };
+    return { move, intent: intent ?? questionOf(message, rest, available) };
   }
   const reason = session === null ? null : expiryReason(message.acceptedAt, memory, session);
   const move = reason === null ? null : { reason, at: message.acceptedAt };
-  const intent = command ?? { kind: 'think', text: message.text };
+  const intent = command ?? questionOf(message, message.text, available);
   if (intent.kind !== 'retry' || move !== null) return { move, intent };
   const again = memory.turns.findLast(
     (turn) => mayBeAskedAgain(turn) && (intent.at === null || intent.at === turn.at),
@@ -128,8 +135,21 @@ function asQuestion({ text }: Message): SessionDecision {
   return { move: null, intent: { kind: 'think', text } };
 }
 
+/** What the brain is asked: the text without the command of its route. */
+function questionOf(message: Message, text: string, { routeCommand }: CommandsOn): Intent {
+  const command = routeCommand === null ? null : leadingCommand(text, []);
+  if (command === null || command.command !== routeCommand) return { kind: 'think', text };
+  const isBare = command.rest === '' && message.media === null;
+  if (isBare && message.context?.quoted === undefined) {
+    return { kind: 'describe', command: routeCommand };
+  }
+  return { kind: 'think', text: command.rest };
+}
+
+/** The command of a route is none of svc, whatever commands a later svc has. */
 function intentOf(word: string, rest: string, available: CommandsOn): Intent | null {
-  const kind = commandWordOf(word);
+  const isOfRoute = word.split('@', 1)[0] === available.routeCommand;
+  const kind = isOfRoute ? null : commandWordOf(word);
   switch (kind) {
     case null:
       return null;

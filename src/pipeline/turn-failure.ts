@@ -6,7 +6,8 @@ import { strictest } from '../domain/sensitivity.ts';
 import type { Claim, Effects } from '../ledger/ledger.ts';
 import { commandsOn } from './commands.ts';
 import { emptyContext, effectsOf } from './effects.ts';
-import type { Deps, ActiveRoute } from './deps.ts';
+import type { ActiveChannel, Deps } from './deps.ts';
+import { activeRouteOf } from './route.ts';
 import { earlierPreview } from './previews.ts';
 import { decideSession } from './sessions.ts';
 import { settlementOf } from './approvals/decide.ts';
@@ -41,7 +42,7 @@ export async function askBrain(
  */
 export async function deadLetterMessage(
   deps: Deps,
-  route: ActiveRoute,
+  channel: ActiveChannel,
   claim: Claim,
   kind: 'fault' | 'poison' = 'fault',
 ): Promise<void> {
@@ -54,6 +55,7 @@ export async function deadLetterMessage(
     return;
   }
   const { message, memory } = claim;
+  const route = activeRouteOf(channel, message);
   const decision = decideSession(message, memory, commandsOn(deps, route, message));
   const repeatedTurn = decision.intent.kind === 'think' ? decision.intent.again : undefined;
   const labels = [

@@ -5,7 +5,7 @@
  */
 import { fiveMinutesMs, minuteMs } from '../lib/durations.ts';
 import type { Failure, FailureKind } from '../domain/failure.ts';
-import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import { channelTypeOf, registeredNameOf, type ChannelKey } from '../domain/ids.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import { SlidingCounts } from '../lib/sliding-counts.ts';
 
@@ -220,7 +220,7 @@ export class DeliveryTable {
   }
 
   #create(channel: ChannelKey): DeliveryTries {
-    const type = channelTypeOf(channel);
+    const type = registeredNameOf(channel);
     const tries = this.#byType.get(type) ?? new DeliveryTries();
     this.#byType.set(type, tries);
     this.#byKey.set(channel, tries);

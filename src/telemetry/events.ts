@@ -30,7 +30,7 @@ import {
 import { LiveEvents } from './live-events.ts';
 import { SpendMeters } from './spend-meters.ts';
 import { verdicts, type Verdict } from '../domain/approval.ts';
-import { channelTypeOf } from '../domain/ids.ts';
+import { registeredNameOf } from '../domain/ids.ts';
 import { isOperatorsMatter, describeUnread } from '../domain/attachment.ts';
 
 export interface EventHub extends Events {
@@ -380,7 +380,7 @@ export class AttachmentCounts {
 
   wasUnread({ channel: key, ...unread }: Parameters<Events['attachmentUnread']>[0]): void {
     const { part, reason, detail } = unread;
-    const channel = channelTypeOf(key);
+    const channel = registeredNameOf(key);
     const counted = { channel, part, reason };
     const make = (): UnreadCount => new UnreadCount(counted);
     const count = entryOf(this.unread, `${channel} ${part} ${reason}`, make);

@@ -7,7 +7,7 @@ import type { Verdict } from '../domain/approval.ts';
 import type { BearerFault, Box, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { TurnedAwayReason } from '../domain/gate.ts';
-import { channelTypeOf, type ChannelKey, type ModelName } from '../domain/ids.ts';
+import { registeredNameOf, type ChannelKey, type ModelName } from '../domain/ids.ts';
 import type { Shortage } from '../domain/remedy.ts';
 import type { HealthLevel, Window } from '../domain/health.ts';
 import type { BudgetLimit } from '../domain/spend.ts';
@@ -35,7 +35,7 @@ export class Throughput {
 
   /** A brain has finished a message of that channel. */
   answered(channel: ChannelKey, brain: string, now: SteadyTime): void {
-    this.#answered.add(channelTypeOf(channel), brain, now);
+    this.#answered.add(registeredNameOf(channel), brain, now);
   }
 
   /** A call of a brain to a model has ended. */
@@ -288,7 +288,7 @@ export class ChannelTable {
   }
 
   #create(key: ChannelKey): ChannelCounts {
-    const type = channelTypeOf(key);
+    const type = registeredNameOf(key);
     const counts = entryOf(this.byType, type, () => new ChannelCounts(type));
     this.#byKey.set(key, counts);
     return counts;

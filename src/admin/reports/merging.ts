@@ -13,7 +13,7 @@ import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import { fiveMinutesMs } from '../../lib/durations.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
-import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
+import { registeredNameOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { RecentPair } from '../../lib/sliding-counts.ts';
 import type {
@@ -119,7 +119,7 @@ export function backlogOf(whole: Pick<Whole, 'reports' | 'rows'>): BacklogStatus
 export function backlogBy(rows: Report['backlog']): BacklogStatus[] {
   const byType = new Map<string, Mutable<BacklogStatus>>();
   for (const { channel: key, inbox, outbox, oldestAt, unroutable } of rows) {
-    const channel = channelTypeOf(key);
+    const channel = registeredNameOf(key);
     const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0, oldestAt };
     sum.inbox += inbox;
     sum.outbox += outbox;
@@ -276,7 +276,7 @@ function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<strin
     rows === null
       ? reports.flatMap(({ report }) => report.deliveries ?? [])
       : rows.map(({ key, oldestReplyAt }) => {
-          return { channel: channelTypeOf(key as ChannelKey), oldestAt: oldestReplyAt };
+          return { channel: registeredNameOf(key as ChannelKey), oldestAt: oldestReplyAt };
         });
   const oldest = new Map<string, number>();
   for (const { channel, oldestAt } of found) {
@@ -445,7 +445,7 @@ export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[]
 
 /** Names a lease: a messenger by the platform's name, another by its own word. */
 function postStatus(post: string): PostStatus {
-  const word = findKind(channelTypeOf(post as ChannelKey))?.name ?? post;
+  const word = findKind(registeredNameOf(post as ChannelKey))?.name ?? post;
   return { post, name: word.charAt(0).toUpperCase() + word.slice(1) };
 }
 
@@ -477,10 +477,11 @@ export function channelsOf(
   asker: Viewer,
 ): ChannelStatus[] {
   return channels.map((channel) => {
-    const { type } = channel;
-    const brain = routes.find((route) => route.channel === type)?.brain ?? null;
+    const { name, type } = channel;
+    const brain = routes.find((route) => route.channel === name)?.brain ?? null;
     const listener = whole.own.report.listeners.find((one) => one.type === type);
     return {
+      name,
       type,
       ...healthPartsOf(whole, channel),
       brain,

@@ -6,7 +6,7 @@
 import { isListener } from '../../channels/registry.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { TurnedAwayReason } from '../../domain/gate.ts';
-import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
+import { registeredNameOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
 import type {
   ChannelMeters,
   Meters,
@@ -186,7 +186,7 @@ function deliverySummaries(
   const oldest = new Map<string, number>();
   for (const { channel, oldestReplyAt } of backlog) {
     if (oldestReplyAt === null) continue;
-    const type = channelTypeOf(channel);
+    const type = registeredNameOf(channel);
     oldest.set(type, Math.min(oldest.get(type) ?? oldestReplyAt, oldestReplyAt));
   }
   return [...new Set([...known.keys(), ...oldest.keys()])].map((channel) => {

@@ -120,11 +120,13 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
   ];
 }
 
-/** Removes a provider's words, which may name the operator's folders, hosts and accounts. */
+/** Removes a provider's words, which may name folders, hosts and accounts, and ids of people. */
 function forReader(story: Story | null): Story | null {
   if (story === null || story.trace === null) return story;
-  const steps = story.trace.steps.map((step) =>
-    step.kind === 'model' && step.said != null ? { ...step, said: null } : step,
-  );
+  const steps = story.trace.steps.map((step) => {
+    if (step.kind === 'model' && step.said != null) return { ...step, said: null };
+    if (step.kind !== 'route') return step;
+    return { ...step, matched: step.matched.map(({ key }) => ({ key, value: null })) };
+  });
   return { ...story, trace: { ...story.trace, steps } };
 }

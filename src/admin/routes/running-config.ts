@@ -71,7 +71,7 @@ function namesOf(ports: AdminPorts): ConfigNames {
   return {
     revision,
     usedAt,
-    channels: config.channels.map(({ type }) => type),
+    channels: config.channels.map(({ name }) => name),
     brains: config.brains.map(({ name }) => name),
     routes: config.routes.map(({ channel, brain }) => ({ channel, brain })),
     storage: storageOf(config),

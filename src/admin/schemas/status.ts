@@ -99,6 +99,7 @@ const storage = oneOf(...storageBackends);
 const channels = list(
   objectWith(
     {
+      name: text,
       type: channelType,
       state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
       since: maybeInteger,
@@ -263,16 +264,16 @@ export const brainsSchema = object({ rows: brains });
 
 /** The schema of `RouteStatus` in admin.ts. */
 export const routesSchema = object({
-  rows: list(object({ channel: channelType, brain: text, running: boolean })),
+  rows: list(object({ channel: text, brain: text, running: boolean })),
 });
 
 /** The schema of `ConfigNames` in admin.ts. */
 export const configNamesSchema = object({
   revision: text,
   usedAt: integer,
-  channels: list(channelType),
+  channels: list(text),
   brains: list(text),
-  routes: list(object({ channel: channelType, brain: text })),
+  routes: list(object({ channel: text, brain: text })),
   storage,
   session: boolean,
   secrets: list(text),

@@ -1,6 +1,7 @@
 /**
  * Schemas of messages and stories; the compiler compares each with its type in src/domain/story.ts.
  */
+import { routeKeys } from '../../domain/routing.ts';
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
 import {
@@ -61,6 +62,11 @@ const modelTry = objectMay(
 );
 
 const traceStep = kinds(
+  object({
+    kind: oneOf('route'),
+    number: integer,
+    matched: list(object({ key: oneOf(...routeKeys), value: maybeText })),
+  }),
   object({
     kind: oneOf('session'),
     session: integer,

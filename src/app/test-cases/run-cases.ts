@@ -4,7 +4,6 @@
  * brain's time for an answer by waiting.
  */
 import type { ModelConfig, Secrets, BrainConfig, Config } from '../../config/config.ts';
-import type { ChannelType } from '../../channels/registry.ts';
 import { ProblemList, type ConfigProblem } from '../../config/problems.ts';
 import { windowAfter, type TurnRow } from '../../domain/conversation.ts';
 import { DryRun, type DryRunSettings } from '../dry-run.ts';
@@ -25,7 +24,7 @@ export type TrialSettings = {
   /** The spend book that all cases share, so they use one budget. */
   readonly spend: DryRunSettings['spend'];
   /** The channel that decides which of an agent's grants hold. */
-  channelOf(brain: string): ChannelType | null;
+  channelOf(brain: string): string | null;
   /** How many cases may be under way. */
   readonly jobsMax: number;
   readonly stop: AbortSignal;

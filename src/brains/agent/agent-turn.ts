@@ -1,8 +1,7 @@
 /** One turn of an agent: its loop of model calls and tool calls, and its requests. */
 import type { Decision, ApologyFacts } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
-import type { ModelName } from '../../domain/ids.ts';
-import { kindTypeOf } from '../../channels/registry.ts';
+import { registeredNameOf, type ModelName } from '../../domain/ids.ts';
 import type { Note } from '../../domain/note.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
@@ -115,7 +114,7 @@ export class AgentTurn {
     this.#learned = learned;
     this.#turnContext = turnContext;
     this.#followed = turn.followed ?? null;
-    const channel = kindTypeOf(turn.message.channel);
+    const channel = registeredNameOf(turn.message.channel);
     this.#announced = options.toolbox
       .announcedOn(channel)
       .map(({ name, description, parameters }) => ({ name, description, parameters }));

@@ -4,7 +4,6 @@
  * the plain text of the last answer reaches the person. If a model fails, the next one by rank
  * continues the turn.
  */
-import type { ChannelType } from '../../channels/registry.ts';
 import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { isCloudTag } from '../../domain/model-words.ts';
@@ -56,7 +55,7 @@ class Agent implements Brain {
     this.agent = {
       asking,
       notes: notes?.scope ?? null,
-      abilitiesOn: (channel: ChannelType): readonly Ability[] => toolbox.abilitiesOn(channel),
+      abilitiesOn: (channel: string): readonly Ability[] => toolbox.abilitiesOn(channel),
     };
   }
 

@@ -1,5 +1,4 @@
 /** Runs the tool calls of one agent turn, and records their results. */
-import type { ChannelType } from '../../channels/registry.ts';
 import { canonicalJson, isObject } from '../../lib/json.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { GivenApproval } from '../../domain/approval.ts';
@@ -25,7 +24,7 @@ export type ToolCallsOptions = {
   readonly agent: AgentOptions;
   readonly turn: Turn;
   readonly turnContext: TurnContext;
-  readonly channel: ChannelType;
+  readonly channel: string;
   readonly transcript: ToolTranscript;
   /** The sensitivity of the turn at this moment. */
   readonly sensitivity: () => Sensitivity;

@@ -4,7 +4,6 @@
  * A call that outlives its turn is given up, even if the tool ignores its signal.
  */
 import type { GrantConfig } from '../../config/config.ts';
-import type { ChannelType } from '../../channels/registry.ts';
 import type { WantedCall } from '../../domain/approval.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -69,7 +68,7 @@ class GovernedToolbox implements Toolbox {
     );
   }
 
-  announcedOn(channel: ChannelType): readonly AnnouncedTool[] {
+  announcedOn(channel: string): readonly AnnouncedTool[] {
     return this.#options.tools.flatMap((tool) => {
       const isShown = this.#grantFor(tool, channel).mode !== 'deny' && tool.available?.() !== false;
       if (!isShown) return [];
@@ -78,7 +77,7 @@ class GovernedToolbox implements Toolbox {
     });
   }
 
-  abilitiesOn(channel: ChannelType): readonly Ability[] {
+  abilitiesOn(channel: string): readonly Ability[] {
     return this.#options.tools.map((tool) => {
       const { mode } = this.#grantFor(tool, channel);
       const isAvailable = tool.available?.() !== false;
@@ -199,7 +198,7 @@ class GovernedToolbox implements Toolbox {
    * Without grants all listed tools are allowed. With grants, a tool or channel that they lack is
    * denied.
    */
-  #grantFor({ name }: Tool, channel: ChannelType): GrantDecision {
+  #grantFor({ name }: Tool, channel: string): GrantDecision {
     const { grants } = this.#options;
     if (grants.length === 0) return { mode: 'allow', rule: 'no_governance' };
     const at = grants.findIndex(

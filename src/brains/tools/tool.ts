@@ -13,7 +13,6 @@
  * time.
  */
 import type { ToolName } from '../../config/config.ts';
-import type { ChannelType } from '../../channels/registry.ts';
 import type { AskAnswer, WantedCall, GivenApproval } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
@@ -91,9 +90,9 @@ export type ToolResult =
  */
 export interface Toolbox {
   /** The tools that the model sees on that channel, without denied and ungranted ones. */
-  announcedOn(channel: ChannelType): readonly AnnouncedTool[];
+  announcedOn(channel: string): readonly AnnouncedTool[];
   /** Every listed tool with its grant on that channel, for a person. */
-  abilitiesOn(channel: ChannelType): readonly Ability[];
+  abilitiesOn(channel: string): readonly Ability[];
   /** Runs one call, through every check. It does not throw. */
   run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran>;
 }
@@ -105,7 +104,7 @@ export type AnnouncedTool = Pick<Tool, 'description' | 'parameters'> & { readonl
 export type AskedCall = { readonly name: string; readonly arguments: unknown };
 
 export type CallSurroundings = ToolSurroundings & {
-  readonly channel: ChannelType;
+  readonly channel: string;
   /** A dry run: a tool that reaches out is recorded and not run. */
   readonly dryRun: boolean;
   /** The same call ran so often in this turn that it gives nothing new; absent: no. */

@@ -32,6 +32,8 @@ export const discord = {
     ],
   },
   botOf: botIdOf,
+  // A thread has an id of its own, and is a conversation; its channel is an alias of the message.
+  placeOf: (conversation: string) => ({ chat: conversation, topic: conversation }),
   groupsAtConnect: true,
   parse: (document: MessengerDocument) => parseMessenger('messenger_b', document),
 } as const satisfies ChannelKind;

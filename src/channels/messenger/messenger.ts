@@ -110,7 +110,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     });
     this.#menu = menu;
     const changed = (state: ChannelState, reason: string | null): void => {
-      events.channelChanged({ channel: config.type, state, reason });
+      events.channelChanged({ channel: config.name, state, reason });
       if (state === 'up') menu.up();
     };
     this.#health = new HealthState(deps, changed, () => menu.platformAnswered());
@@ -145,7 +145,7 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
   }
 
   #keyOf(bot: string): ChannelKey {
-    return channelKeyOf(this.#deps.config.type, bot);
+    return channelKeyOf(this.#deps.config, bot);
   }
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
@@ -315,9 +315,9 @@ const notLoaded = { kind: 'away', retryAfterMs: null } as const;
 
 /** What a connection is made from: with other values the channel connects anew. */
 function identityOf({ token, config }: MessengerDeps): readonly unknown[] {
-  const { type, tokenEnv, baseUrl, streaming, gatherMs, edits, access } = config;
+  const { name, type, tokenEnv, baseUrl, streaming, gatherMs, edits, access } = config;
   const groups = kindOf(type).groupsAtConnect ? (access?.groups ?? 'mention') : null;
-  return [type, token, tokenEnv, baseUrl, streaming, gatherMs, edits, groups];
+  return [name, type, token, tokenEnv, baseUrl, streaming, gatherMs, edits, groups];
 }
 
 /** The result of a download that the server refused. */

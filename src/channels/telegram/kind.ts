@@ -22,6 +22,13 @@ export const telegram = {
     ],
   },
   botOf: (token: string) => tokenShape.exec(token)?.[1] ?? null,
+  placeOf,
   groupsAtConnect: false,
   parse: (document: MessengerDocument) => parseMessenger('messenger_a', document),
 } as const satisfies ChannelKind;
+
+/** The conversation of a topic is the chat's id, a colon and the topic's number. */
+function placeOf(conversation: string) {
+  const [chat = '', topic = null] = conversation.split(':');
+  return { chat, topic };
+}

@@ -11,7 +11,7 @@ import type { Mapping } from '../../config/config.ts';
 import type { ListenAddress } from '../../config/address.ts';
 import type { WebhookConfig } from '../registry.ts';
 import type { Events } from '../../domain/event.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import { channelKeyOf, type ChannelKey } from '../../domain/ids.ts';
 import { createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import { later, type Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
@@ -27,7 +27,6 @@ import {
   type Opened,
 } from '../channel.ts';
 import { createInboundHandler } from './inbound.ts';
-import { webhook } from './kind.ts';
 import { failure, type Failure, type FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { retryAfterMs } from '../../lib/backoff.ts';
@@ -35,7 +34,6 @@ import { aborted, type Stop } from '../../lib/stop.ts';
 import { signatureOf, signingKeyBytes } from '../../lib/webhook-signature.ts';
 import { createReplyWriter } from './wire.ts';
 
-const webhookKey = webhook.type as string as ChannelKey;
 const releaseGraceMs = 1_000;
 
 /** The current check of a sender's bearer, set by the channel that ran last. */
@@ -70,12 +68,14 @@ class Webhook implements WebhookChannel {
   readonly reportsSessions = true;
   readonly deliver: Deliver;
   readonly #deps: WebhookDeps;
+  readonly #key: ChannelKey;
   #listener: ListenerHandle | null = null;
   readonly #health: HealthState;
 
   constructor(deps: WebhookDeps) {
     const { config, outboundSecret: secret, signingKey, http, version, now, steady } = deps;
     this.#deps = deps;
+    this.#key = channelKeyOf(config, null);
     this.#health = new HealthState(deps);
     const { outboundUrl: url, mapping } = config;
     const rest = { http, version, now, steady };
@@ -91,7 +91,7 @@ class Webhook implements WebhookChannel {
       return problem;
     }
     this.#listener = listener;
-    return { kind: 'opened', key: webhookKey };
+    return { kind: 'opened', key: this.#key };
   }
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
@@ -99,11 +99,12 @@ class Webhook implements WebhookChannel {
     if (signal.aborted) return;
     const { config, secret, events, deadlines, bearerChecks } = this.#deps;
     const { path, mapping } = config;
-    bearerChecks.set(webhookKey, createTokenCheck(secret));
-    const bearerCheck = (): TokenCheck => bearerChecks.get(webhookKey)!;
+    const key = this.#key;
+    bearerChecks.set(key, createTokenCheck(secret));
+    const bearerCheck = (): TokenCheck => bearerChecks.get(key)!;
     const rest = { path, mapping, bearerCheck, events, deadlines };
     this.#listener.answer(
-      createInboundHandler({ channel: webhookKey, receive, stopped: signal, ...rest }),
+      createInboundHandler({ channel: key, receive, stopped: signal, ...rest }),
     );
     this.#health.become('up');
     await aborted(signal);

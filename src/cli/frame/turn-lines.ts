@@ -4,7 +4,7 @@
  * terminal keeps it. If lines come faster than a person reads, it prints only their number.
  */
 import { channelName } from '../../channels/registry.ts';
-import { channelTypeOf } from '../../domain/ids.ts';
+import { registeredNameOf } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import type { Sender } from '../../domain/message.ts';
@@ -77,7 +77,7 @@ export class TurnLines implements Disposable {
     const time = localTime(this.#options.now()).slice('2026-11-21 '.length);
     const isWell = 'command' in turn || turn.decision.kind === 'reply';
     const sign = signOf(isWell ? 'ok' : 'failed', this.#options.coloured);
-    const who = `${nameOf(turn.sender)} on ${channelName(channelTypeOf(turn.channel))}`;
+    const who = `${nameOf(turn.sender)} on ${channelName(registeredNameOf(turn.channel))}`;
     return `${sign} ${time} ${who}: ${outcomeOf(turn)}\n`;
   }
 }

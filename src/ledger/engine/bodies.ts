@@ -11,10 +11,11 @@ import { summaryOf, type Trace } from '../../domain/trace.ts';
 import type { Effects } from '../ledger.ts';
 
 export function messageBody(message: Message): string {
-  const { sender, text, media, further, context, gather, address } = message;
+  const { sender, text, media, further, context, gather, address, route, chatAliases } = message;
   const { pairingCode, approval, welcome, preview } = message;
   const said = { sender, text, media, further, context, gather, target: address.target };
-  return JSON.stringify({ ...said, pairingCode, approval, welcome, preview });
+  const chosen = { route, chatAliases };
+  return JSON.stringify({ ...said, ...chosen, pairingCode, approval, welcome, preview });
 }
 
 export function replyBody(reply: Reply): string {

@@ -10,7 +10,7 @@ import {
   type ReplyStory,
   type Story,
 } from '../../domain/story.ts';
-import { channelTypeOf, type ConversationId } from '../../domain/ids.ts';
+import { registeredNameOf, type ConversationId } from '../../domain/ids.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import { emptyPage, limitOf, pageOf, keyAfter, countReasons } from '../pages.ts';
 import { wholeIdLength } from '../engine/queue.ts';
@@ -73,7 +73,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     conversationById: async () => null,
     async channelKeys(type) {
       const keys = new Set([...stories].map(({ channel }) => channel));
-      return [...keys].filter((key) => channelTypeOf(key) === type).sort();
+      return [...keys].filter((key) => registeredNameOf(key) === type).sort();
     },
     privateConversations: async () => 0,
     turns: async () => emptyPage,

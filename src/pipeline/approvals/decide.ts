@@ -11,7 +11,7 @@ import {
   type Verdict,
 } from '../../domain/approval.ts';
 import { type ApprovalId, type ConversationId, type ChannelKey } from '../../domain/ids.ts';
-import type { Address, Inbound, Sender, Message } from '../../domain/message.ts';
+import type { Address, Inbound, Message } from '../../domain/message.ts';
 import { isShownWhole, decisionSentences } from './sentences.ts';
 import type { Deps, ActiveRoute } from '../deps.ts';
 import type { ConversationKey } from '../../domain/story.ts';
@@ -99,7 +99,9 @@ async function writeVerdict(
  */
 export function acceptFollowing(deps: DecidingDeps, approval: Approval): Promise<boolean> {
   const { id, conversation, address, sender } = approval;
-  return acceptOwn(deps, approval, { conversation, address, sender }, `approval:${id}`);
+  // The turn continues with the brain that asked, whatever the routes are now.
+  const route = { number: 0, brain: approval.brain, matched: [] };
+  return acceptOwn(deps, approval, { conversation, address, sender, route }, `approval:${id}`);
 }
 
 /** Accepts the message that puts the question to a person in a chat of theirs. */
@@ -116,7 +118,7 @@ export function acceptQuestion(
 async function acceptOwn(
   { ledger, events }: DecidingDeps,
   { id: approval, sensitivity }: Approval,
-  to: { conversation: ConversationId; address: Address; sender: Sender },
+  to: Pick<Inbound, 'conversation' | 'address' | 'sender' | 'route'>,
   dedupeKey: string,
 ): Promise<boolean> {
   const { channel } = to.address;

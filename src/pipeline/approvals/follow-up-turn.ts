@@ -3,10 +3,9 @@
  * and the model sees its result. In another conversation, the turn puts the question to a person
  * who may decide.
  */
-import { kindTypeOf } from '../../channels/registry.ts';
 import type { Brain, DecidedCall } from '../../brains/brain.ts';
 import { roleOf, type Approval } from '../../domain/approval.ts';
-import { type ApprovalId } from '../../domain/ids.ts';
+import { registeredNameOf, type ApprovalId } from '../../domain/ids.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import { pause } from '../../lib/backoff.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
@@ -114,6 +113,6 @@ function followedOf({
 /** Null: the route has another brain than the one that asked, or the brain lost the tool. */
 function abilityOf({ name, agent }: Brain, { brain, tool, channel }: Approval): Ability | null {
   if (name !== brain) return null;
-  const abilities = agent?.abilitiesOn(kindTypeOf(channel)) ?? [];
+  const abilities = agent?.abilitiesOn(registeredNameOf(channel)) ?? [];
   return abilities.find((one) => one.tool === tool) ?? null;
 }

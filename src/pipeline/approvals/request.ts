@@ -4,7 +4,7 @@
 import { hourMs } from '../../lib/durations.ts';
 import type { AgentFacts } from '../../brains/brain.ts';
 import type { Approval, WantedCall } from '../../domain/approval.ts';
-import { channelTypeOf, type ApprovalId, type ChannelKey } from '../../domain/ids.ts';
+import { registeredNameOf, type ApprovalId, type ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
@@ -66,7 +66,7 @@ export function approversOf(
   channel: ChannelKey,
 ): { readonly here: boolean; readonly elsewhere: boolean } {
   const approvers = agent?.asking?.approvers ?? [];
-  const type = `${channelTypeOf(channel)}:`;
+  const type = `${registeredNameOf(channel)}:`;
   const here = approvers.filter((name) => name.startsWith(type)).length;
   return { here: here > 0, elsewhere: here < approvers.length };
 }

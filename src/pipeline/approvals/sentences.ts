@@ -1,7 +1,7 @@
 /** The sentences for people about calls that wait for approval. */
 import { isMessengerType, channelName } from '../../channels/registry.ts';
 import type { Approval, ApprovalState } from '../../domain/approval.ts';
-import { channelTypeOf } from '../../domain/ids.ts';
+import { channelTypeOf, registeredNameOf } from '../../domain/ids.ts';
 import { plural } from '../../domain/plural.ts';
 import type { Choice } from '../../domain/reply.ts';
 import { outcomeWords, type ToolOutcome } from '../../domain/tool-use.ts';
@@ -90,7 +90,7 @@ export function describeQuestionTo(approval: Approval): string {
   const who = escaped((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
   return [
     `${escaped(brain)} needs a yes for: ${describeCall(approval, true)}`,
-    `It was asked by \`${who}\` on ${channelName(channelTypeOf(channel))}.`,
+    `It was asked by \`${who}\` on ${channelName(registeredNameOf(channel))}.`,
     `Write ${describeCommands([approval])}. ${describeUntil(approval)}`,
   ].join('\n');
 }

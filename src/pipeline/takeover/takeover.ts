@@ -9,7 +9,8 @@ import type { OperatorAnswer } from '../../domain/takeover.ts';
 import type { TakeoverMessage, Effects } from '../../ledger/ledger.ts';
 import { commandsOn } from '../commands.ts';
 import { emptyContext, effectsOf } from '../effects.ts';
-import type { ActiveRoute, Deps } from '../deps.ts';
+import type { ActiveChannel, Deps } from '../deps.ts';
+import { activeRouteOf, traceRoute } from '../route.ts';
 import { decideSession, traceSession } from '../sessions.ts';
 import { openApprovalsIn } from '../approvals/decide.ts';
 
@@ -25,30 +26,31 @@ export type TakeoverResult = OperatorAnswer | { readonly kind: 'not_served' };
 /**
  * Answers the messages up to `upTo` with one reply, which goes out like any other. The messages
  * before that one get no reply of their own.
- * @param route undefined: no route serves the conversation's channel
+ * @param channel undefined: the conversation's channel is not served
  */
 export async function answerAsOperator(
   deps: Deps,
-  route: ActiveRoute | undefined,
+  channel: ActiveChannel | undefined,
   where: ConversationKey,
   { text, upTo }: OperatorReply,
 ): Promise<TakeoverResult> {
-  if (route === undefined) return { kind: 'not_served' };
+  if (channel === undefined) return { kind: 'not_served' };
   const answeredMessages: TakeoverMessage[] = [];
   const open = await openApprovalsIn(deps.ledger, where, deps.now());
   const result = await deps.ledger.takeovers.answer(where, upTo, (one, isLast) => {
     answeredMessages.push(one);
     const lastShown = answeredMessages.findLast(({ message }) => message.preview !== undefined);
     const effects = isLast
-      ? lastEffects(deps, route, one, text, lastShown?.message.preview)
-      : earlierEffects(deps, route, one, upTo);
+      ? lastEffects(deps, channel, one, text, lastShown?.message.preview)
+      : earlierEffects(deps, channel, one, upTo);
     return withoutOwnMessage(one, open, effects);
   });
   if (result.kind !== 'answered') return result;
   for (const { message } of answeredMessages) {
-    const { channel, id, acceptedAt } = message;
+    const { id, acceptedAt } = message;
+    const brain = activeRouteOf(channel, message).brain.name;
     const ms = Math.max(0, deps.now() - acceptedAt);
-    deps.events.answeredByOperator({ channel, id, brain: route.brain.name, ms });
+    deps.events.answeredByOperator({ channel: where.channel, id, brain, ms });
   }
   return result;
 }
@@ -61,12 +63,13 @@ export async function answerAsOperator(
  */
 function lastEffects(
   deps: Deps,
-  route: ActiveRoute,
+  channel: ActiveChannel,
   one: TakeoverMessage,
   text: string,
   shownAs: string | null = null,
 ): Effects {
   const { message, memory, poison } = one;
+  const route = activeRouteOf(channel, message);
   const now = deps.now();
   const { move } = decideSession(message, memory, commandsOn(deps, route, message));
   const decision = { move, intent: { kind: 'think', text: message.text } } as const;
@@ -76,6 +79,7 @@ function lastEffects(
   const turnContext = emptyContext(
     strictest(message.sensitivity, route.brain.sensitivity, ...labels),
     [
+      ...traceRoute(route),
       ...(route.session === null ? [] : [traceSession(memory, decision)]),
       { kind: 'operator', answeredWith: null },
     ],
@@ -110,14 +114,17 @@ function withoutOwnMessage(
  */
 function earlierEffects(
   deps: Deps,
-  route: ActiveRoute,
+  channel: ActiveChannel,
   one: TakeoverMessage,
   upTo: string | null,
 ): Effects {
-  const effects = lastEffects(deps, route, one, '');
+  const effects = lastEffects(deps, channel, one, '');
   const { turn, trace } = effects;
   const step = { kind: 'operator', answeredWith: upTo as MessageId } as const;
-  const sensitivity = strictest(one.message.sensitivity, route.brain.sensitivity);
+  const sensitivity = strictest(
+    one.message.sensitivity,
+    activeRouteOf(channel, one.message).brain.sensitivity,
+  );
   const steps = (trace?.steps ?? []).map((each) => (each.kind === 'operator' ? step : each));
   return {
     ...effects,

@@ -1,7 +1,7 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import { useEffect, useRef, useState } from 'react';
 import type { DeferredGroup } from '../../../src/domain/records.ts';
-import { channelTypeOf, type ChannelKey } from '../../../src/domain/ids.ts';
+import { registeredNameOf, type ChannelKey } from '../../../src/domain/ids.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -31,7 +31,7 @@ export function Groups({ channel, now }: Props) {
   const status = useStatus().value;
   // A receiver has the name of a channel type, since all bots of a messenger are one receiver.
   const failing = (status === null ? [] : failingReceivers(status)).filter(
-    (one) => channel === '' || one.channel === channelTypeOf(channel as ChannelKey),
+    (one) => channel === '' || one.channel === registeredNameOf(channel as ChannelKey),
   );
   // A group that is being tried stays visible, also when no reply of it waits any more.
   const [begun, setBegun] = useState<readonly DeferredGroup[]>([]);
@@ -67,7 +67,7 @@ const keyOf = ({ channel, failure, status }: DeferredGroup): string =>
   `${channel} ${failure} ${status}`;
 
 const isOn = (group: DeferredGroup, channel: string): boolean =>
-  channel === '' || group.channel === channel || channelTypeOf(group.channel) === channel;
+  channel === '' || group.channel === channel || registeredNameOf(group.channel) === channel;
 
 type GroupProps = {
   readonly group: DeferredGroup;

@@ -74,7 +74,8 @@ import { pageOfIds, rangeOfIds, type IdRecord } from '../../read/search.ts';
 import type { NotesOf, NoteText } from '../../../domain/note.ts';
 import type { ToolUseRow, ToolUseText } from '../../../domain/tool-use.ts';
 import type { CutReason } from '../../../domain/conversation.ts';
-import { channelKeyOf, type ChannelKey, type ModelName } from '../../../domain/ids.ts';
+import { keysOf } from '../../../channels/registry.ts';
+import type { ChannelKey, ModelName } from '../../../domain/ids.ts';
 import type { ConversationIdCipher } from '../../read/id-cipher.ts';
 import { sumOf } from '../../../domain/money.ts';
 import type { SpendBy, SpendRow } from '../../../domain/spend.ts';
@@ -455,12 +456,6 @@ const privateCount =
 export async function countPrivateConversations(ask: Ask, type: string): Promise<number> {
   const [found] = await ask<{ readonly count: number }>(privateCount, type, ...keysOf(type));
   return found?.count ?? 0;
-}
-
-/** The keys of all bots of a type lie between these two. */
-export function keysOf(type: string): readonly [after: string, before: string] {
-  // `;` follows the colon in ASCII, so no key of this type is greater.
-  return [channelKeyOf(type, ''), `${type};`];
 }
 
 /** Tables whose key begins with the channel: one lookup finds each channel. */

@@ -19,7 +19,8 @@ import {
   type WaitingRecord,
 } from '../../read/stories.ts';
 import type { ConversationIdCipher } from '../../read/id-cipher.ts';
-import { keysOf, idCipherOf } from './read-page.ts';
+import { keysOf } from '../../../channels/registry.ts';
+import { idCipherOf } from './read-page.ts';
 import {
   emptyPage,
   limitOf,

@@ -5,7 +5,8 @@
 import type { PageKey } from '../../pages.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import { ConversationIdCipher, idCipherPlace } from '../../read/id-cipher.ts';
-import { channelKeyOf, type ChannelKey } from '../../../domain/ids.ts';
+import { keysOf } from '../../../channels/registry.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
 
 /** The most rows that one page checks. */
 export const looksMax = 10_000;
@@ -116,12 +117,6 @@ function channelsIn(db: DatabaseSync, table: 'inbox' | 'turns'): readonly Channe
     key = channelOf(next.get(key));
   }
   return keys;
-}
-
-/** The bounds of the channel keys of all bots of a type. */
-export function keysOf(type: string): readonly [after: string, before: string] {
-  // `;` follows the colon: no key of this type is greater.
-  return [channelKeyOf(type, ''), `${type};`];
 }
 
 /** The channel keys of a type that have data, in order. */

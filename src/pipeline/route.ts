@@ -1,0 +1,262 @@
+/**
+ * Which brain answers a message. svc decides it when it accepts the message, and keeps the decision
+ * with the message. A change of the routes moves no message that was accepted.
+ */
+import type { Receipt } from '../channels/channel.ts';
+import { kindOf, kindTypeOf } from '../channels/registry.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import { apartMs, type Inbound, type Message, type PlatformTime } from '../domain/message.ts';
+import {
+  chooseRoute,
+  leadingCommand,
+  matchesOf,
+  routeCommandOf,
+  type RouteFacts,
+  type RouteTaken,
+} from '../domain/routing.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ActiveChannel, ActiveRoute } from './deps.ts';
+import { isPublicSince, publicSinceOf } from './public-since.ts';
+
+type RoutedMessage = Pick<
+  Message,
+  'channel' | 'conversation' | 'sender' | 'text' | 'chatAliases' | 'route'
+>;
+
+/** The route that the message takes by the configuration in use. */
+export function routeOf(channel: ActiveChannel, message: RoutedMessage): RouteTaken {
+  const chosen = chooseRoute(channel.routes, () => factsOf(channel, message));
+  if (chosen === null) throw new Error(`${channel.name} has no route for every other message`);
+  const { route, matched } = chosen;
+  return { number: route.number, brain: route.brain.name, matched };
+}
+
+/**
+ * The channel with the brain of the message's route. A message from an older release, or one whose
+ * brain is gone, takes a route now. Its label stays.
+ */
+export function activeRouteOf(channel: ActiveChannel, message: RoutedMessage): ActiveRoute {
+  const kept = message.route;
+  const isKept = kept !== undefined && channel.brains.has(kept.brain);
+  const taken = isKept ? kept : routeOf(channel, message);
+  return { ...channel, taken, brain: channel.brains.get(taken.brain)! };
+}
+
+/** Private as soon as the brain of one route is private. */
+export function strictestOf({ routes }: Pick<ActiveChannel, 'routes'>): Sensitivity {
+  return strictest(...routes.map(({ brain }) => brain.sensitivity));
+}
+
+/** The trace step; none where every message of the channel takes the same route. */
+export function traceRoute({ taken, routes }: ActiveRoute): readonly TraceStep[] {
+  const { number, matched } = taken;
+  const isChoice = routes.length > 1 || matched.length > 0;
+  return isChoice && number > 0 ? [{ kind: 'route', number, matched }] : [];
+}
+
+/** A command of a route as a person writes it, and the text of its entry in the menu. */
+export type RouteCommand = { readonly writes: string; readonly description: string };
+
+/**
+ * The commands of the channel's routes.
+ * @param message leaves out the commands that its sender, chat or topic may not use; null: all
+ */
+export function routeCommandsOn(
+  channel: Pick<ActiveChannel, 'routes' | 'session'>,
+  message: RoutedMessage | null,
+): readonly RouteCommand[] {
+  const facts = message && factsOf(channel, message);
+  const commands = new Map<string, string>();
+  for (const { when, brain, description } of channel.routes) {
+    if (when?.commands == null) continue;
+    if (facts !== null && matchesOf({ ...when, commands: null }, facts) === null) continue;
+    for (const writes of when.commands) {
+      if (!commands.has(writes)) commands.set(writes, description ?? `Ask ${brain.name}`);
+    }
+  }
+  return Array.from(commands, ([writes, description]) => ({ writes, description }));
+}
+
+function factsOf({ session }: Pick<ActiveChannel, 'session'>, message: RoutedMessage): RouteFacts {
+  const { conversation, sender, text, chatAliases = [] } = message;
+  const { chat, topic } = kindOf(kindTypeOf(message.channel)).placeOf(conversation);
+  const command = leadingCommand(text, session?.triggers ?? [])?.command ?? null;
+  return { sender: sender.id, chats: [chat, ...chatAliases], topic, command };
+}
+
+// The route of each message of a batch, and what it takes from messages before it.
+
+/** How long after a message the platform may bring the next part of it. */
+const partMsMax = 2_000;
+/** A client cuts a longer text, at 4,096 characters on Telegram, often at a space before them. */
+const splitCharactersMin = 3_500;
+
+/** Chooses the route of new messages by one revision of the configuration. */
+export class Routing {
+  readonly #channel: ActiveChannel;
+  readonly #recent: RecentMessages;
+
+  constructor(channel: ActiveChannel, recent: RecentMessages) {
+    this.#channel = channel;
+    this.#recent = recent;
+  }
+
+  /** Whether the text begins with a command of a route that the message may take. */
+  hasCommand(message: RoutedMessage): boolean {
+    return routeCommandOf(routeOf(this.#channel, message)) !== null;
+  }
+
+  /**
+   * Gives each message its route, and the label of the route's brain unless the message has a
+   * stricter one. An edit takes the route of its message.
+   */
+  route(batch: readonly Inbound[]): readonly Inbound[] {
+    const { brains } = this.#channel;
+    return this.#routesOf(batch).map((route, at) => {
+      const message = batch[at]!;
+      const label = brains.get(route.brain)!.sensitivity;
+      return { ...message, route, sensitivity: strictest(label, message.sensitivity ?? label) };
+    });
+  }
+
+  /** Call it with the result of `route` when the ledger has the messages. */
+  accepted(routed: readonly Inbound[], receipts: readonly Receipt[]): void {
+    for (const [at, message] of routed.entries()) {
+      // A duplicate is ignored: the original may have another route and label.
+      if (receipts[at]?.duplicate === false) this.#recent.remember(message);
+    }
+  }
+
+  #routesOf(batch: readonly Inbound[]): readonly RouteTaken[] {
+    const own = batch.map((message) => this.#ownRoute(message));
+    if (this.#channel.routes.length === 1) return own;
+    const lastOfBatch = new Map<string, LastMessage>();
+    return batch.map((message, at) => {
+      const author = authorOf(message);
+      const last = lastOfBatch.get(author) ?? this.#recent.lastOf(message);
+      const inherited = last !== null && isPartOf(last, message) ? last.route : null;
+      const followed = routeCommandOf(own[at]) === null ? inherited : null;
+      const route = albumRoute(message, batch, own) ?? followed ?? own[at]!;
+      lastOfBatch.set(author, lastMessageOf({ ...message, route }));
+      return this.#channel.brains.has(route.brain) ? route : own[at]!;
+    });
+  }
+
+  #ownRoute(message: Inbound): RouteTaken {
+    const kept = message.route ?? this.#recent.routeOfEdited(message);
+    return kept !== null && this.#channel.brains.has(kept.brain)
+      ? kept
+      : routeOf(this.#channel, message);
+  }
+}
+
+/** The route of an album: of the part with the command, else of the first; null: no album. */
+function albumRoute(
+  { gather, ...of }: Inbound,
+  batch: readonly Inbound[],
+  routes: readonly RouteTaken[],
+): RouteTaken | null {
+  if (gather?.kind !== 'album') return null;
+  const isSame = (one: Inbound): boolean =>
+    one.gather?.kind === 'album' && one.gather.key === gather.key && authorOf(one) === authorOf(of);
+  const own = routes.filter((_, at) => isSame(batch[at]!));
+  return own.find((route) => routeCommandOf(route) !== null) ?? own[0] ?? null;
+}
+
+/** Forwarded messages behind their comment, and the rest of a text that the client has cut. */
+function isPartOf({ saidAt, characters }: LastMessage, message: Inbound): boolean {
+  if (message.apart === 'edit' || saidAt === null || message.saidAt === undefined) return false;
+  if (apartMs(saidAt, message.saidAt) > partMsMax) return false;
+  if (message.context?.forwardedFrom !== undefined) return true;
+  return characters >= splitCharactersMin && message.media === null;
+}
+
+function authorOf({ channel, conversation, sender }: Omit<Inbound, 'gather'>): string {
+  return `${channel} ${conversation} ${sender.id}`;
+}
+
+// What later messages take from messages that this process accepted.
+
+/** More than the channels remember of the messages that a person may edit. */
+const editableMax = 5_000;
+const authorsMax = 5_000;
+
+type Remembered = { readonly route: RouteTaken; readonly sensitivity: Sensitivity };
+
+/** `saidAt` null: the platform does not tell. */
+type LastMessage = {
+  readonly route: RouteTaken | null;
+  readonly saidAt: PlatformTime | null;
+  readonly characters: number;
+};
+
+/** It outlives every running configuration. */
+export class RecentMessages {
+  readonly #ledger: Pick<Ledger, 'cursor'>;
+  /** By channel and key, the oldest first. */
+  readonly #editable = new Map<string, Remembered>();
+  /** The last message of each author in each conversation, the oldest first. */
+  readonly #last = new Map<string, LastMessage>();
+
+  constructor(ledger: Pick<Ledger, 'cursor'>) {
+    this.#ledger = ledger;
+  }
+
+  /**
+   * Labels each edit of the batch. An edit is public only if its message is known to be public:
+   * this process accepted the message as public, or the channel was public when it was said.
+   */
+  async labelEdits(channel: ChannelKey, batch: readonly Inbound[]): Promise<readonly Inbound[]> {
+    if (batch.every(({ edits }) => edits === undefined)) return batch;
+    const since = await publicSinceOf(this.#ledger, channel);
+    return batch.map((message): Inbound => {
+      const { edits, saidAt } = message;
+      if (edits === undefined) return message;
+      const wasPublic = saidAt !== undefined && isPublicSince(since, saidAt.at);
+      const isPublic = wasPublic || this.#edited(message)?.sensitivity === 'public';
+      return { ...message, sensitivity: isPublic ? 'public' : 'private' };
+    });
+  }
+
+  /** The route of the message that this one edits; null: it is no edit, or nobody knows. */
+  routeOfEdited(message: Inbound): RouteTaken | null {
+    return this.#edited(message)?.route ?? null;
+  }
+
+  #edited({ channel, edits }: Inbound): Remembered | null {
+    return edits === undefined ? null : (this.#editable.get(keyOf(channel, edits)) ?? null);
+  }
+
+  /** The last message of the author in that conversation; null: none is remembered. */
+  lastOf(message: Inbound): LastMessage | null {
+    return this.#last.get(authorOf(message)) ?? null;
+  }
+
+  /** Only messengers have edits, and parts of a message. */
+  remember(message: Inbound): void {
+    const { channel, dedupeKey, edits, route, sensitivity, setting } = message;
+    if (setting === undefined || route === undefined || sensitivity === undefined) return;
+    setNewest(this.#last, authorOf(message), lastMessageOf(message), authorsMax);
+    if (dedupeKey === null || edits !== undefined) return;
+    setNewest(this.#editable, keyOf(channel, dedupeKey), { route, sensitivity }, editableMax);
+  }
+}
+
+function lastMessageOf({ route, saidAt, text }: Inbound): LastMessage {
+  return { route: route ?? null, saidAt: saidAt ?? null, characters: text.length };
+}
+
+function keyOf(channel: ChannelKey, key: string): string {
+  return `${channel} ${key}`;
+}
+
+/** Sets the newest entry of a map, and drops the oldest one beyond `most`. */
+function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  const [oldest] = map.keys();
+  map.delete(oldest!);
+}
