@@ -131,7 +131,10 @@ test('an album is one whatever the routes of its parts: the part with the comman
   const whole = mergeAll([first, piece, caption]);
   assert.deepEqual([whole.text, whole.route], ['/code look\nat home', byCommand]);
   assert.equal(whole.sensitivity, 'private');
-  const later = mergeAll([piece, { ...piece, text: 'look', sensitivity: 'private', route: byChat }]);
+  const later = mergeAll([
+    piece,
+    { ...piece, text: 'look', sensitivity: 'private', route: byChat },
+  ]);
   assert.deepEqual([later.text, later.route, later.sensitivity], ['look', byDefault, 'private']);
 });
 

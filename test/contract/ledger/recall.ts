@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import type { TurnRow } from '../../../src/domain/conversation.ts';
+import { failure } from '../../../src/domain/failure.ts';
 import {
   accept,
   answer,
   durably,
   effects,
   exchange,
+  hook,
   oneIn,
   other,
   promise,
