@@ -1,4 +1,4 @@
-/** How private an edit is, by what is known about the message that it changes. */
+/** The route of each part of a message, and how private an edit is. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { activeRoute } from '../../test/fake/channel.ts';
@@ -68,4 +68,78 @@ test('the oldest messages are forgotten', async () => {
   for (let n = 0; n <= 5_000; n++) it.take(inboundOf({ dedupeKey: `q${n}` }));
   assert.equal(await it.labelOf({ ...edit, edits: 'q0' }), 'private');
   assert.equal(await it.labelOf(edit), 'public');
+});
+
+// The parts of one message.
+
+const second = (at: number) => ({ at: 1_700_000_000_000 + at * 1_000, stepMs: 1_000 });
+const forwarded = { context: { forwardedFrom: 'Bob' } };
+const album = { kind: 'album', key: 'a', ms: 1_000 } as const;
+const photo = { type: 'image/jpeg', reference: 'photo' };
+/** As Telegram's desktop client may cut it: soon behind the middle of 4,096 characters. */
+const cutText = `/code ${'x'.repeat(2_100)}`;
+
+/** Accepts each batch, and gives the brain of each of its messages. */
+function brainsOf(...batches: readonly (readonly Partial<Inbound>[])[]): readonly string[][] {
+  const [coder, main] = ['coder', 'main'].map((name) => ({ name, sensitivity: 'public' }) as Brain);
+  const when = { senders: null, chats: null, topics: null, commands: ['/code', '/plan'] };
+  const routes = [
+    { number: 1, brain: coder!, when: { ...when, commands: ['/code'] }, description: null },
+    { number: 2, brain: { ...main!, name: 'planner' }, when, description: null },
+    { number: 3, brain: main!, when: null, description: null },
+  ];
+  const brains = new Map(routes.map(({ brain }) => [brain.name, brain]));
+  const recent = new RecentMessages({ cursor: () => Promise.resolve(null) });
+  const routing = new Routing(activeRoute(main!, { routes, brains }), recent);
+  return batches.map((batch, place) => {
+    const all = batch.map((one, at) => {
+      return inboundOf({ saidAt: second(0), ...one, dedupeKey: `q${place}-${at}` });
+    });
+    const routed = routing.route(all);
+    routing.accepted(
+      routed,
+      all.map(() => receiptOf()),
+    );
+    return routed.map(({ route }) => route!.brain);
+  });
+}
+
+test('the rest of a text that was cut goes where its beginning went', () => {
+  const [begun, rest] = [{ text: cutText }, { text: 'the rest', saidAt: second(2) }];
+  assert.deepEqual(brainsOf([begun, rest]), [['coder', 'coder']]);
+  assert.deepEqual(brainsOf([begun], [rest]), [['coder'], ['coder']]);
+  for (const other of [
+    { ...rest, saidAt: second(4) },
+    { ...rest, media: photo },
+    { ...rest, sender: { id: 'bob', name: null } },
+    { ...rest, apart: 'edit' as const },
+  ]) {
+    assert.deepEqual(brainsOf([begun, other]), [['coder', 'main']]);
+  }
+  assert.deepEqual(brainsOf([begun, { ...rest, text: '/plan it' }]), [['coder', 'planner']]);
+  assert.deepEqual(brainsOf([{ text: '/code it' }, rest]), [['coder', 'main']], 'it was not cut');
+  const long = { ...forwarded, text: 'y'.repeat(4_096) };
+  assert.deepEqual(brainsOf([{ text: '/code it' }, long, rest]), [['coder', 'coder', 'main']]);
+});
+
+test('what is forwarded goes where its comment went, or where its own command sends it', () => {
+  const comment = { text: '/code what is this?' };
+  const texts = ['one', '/plan two'].map((text) => ({ ...forwarded, text, saidAt: second(1) }));
+  const photos = ['', ''].map((text) => ({ ...forwarded, text, gather: album, media: photo }));
+  assert.deepEqual(brainsOf([comment, ...texts]), [['coder', 'coder', 'coder']]);
+  assert.deepEqual(brainsOf([comment], texts), [['coder'], ['coder', 'coder']]);
+  assert.deepEqual(brainsOf([comment, ...photos]), [['coder', 'coder', 'coder']]);
+  assert.deepEqual(brainsOf([{ text: 'and this?' }, ...texts]), [['main', 'main', 'planner']]);
+  const edit = { text: '/code else', apart: 'edit' as const, edits: 'unknown' };
+  assert.deepEqual(brainsOf([edit], texts), [['coder'], ['main', 'planner']], 'an edit is none');
+});
+
+test('an album goes where the part with the command sends it, also the part that comes late', () => {
+  const [part, caption] = ['', '/code look'].map((text) => ({ text, gather: album, media: photo }));
+  assert.deepEqual(brainsOf([part!, caption!, part!]), [['coder', 'coder', 'coder']]);
+  const late = { ...part!, saidAt: second(9) };
+  assert.deepEqual(brainsOf([caption!], [late]), [['coder'], ['coder']]);
+  assert.deepEqual(brainsOf([part!], [caption!, late]), [['main'], ['coder', 'coder']]);
+  const other = { ...late, gather: { ...album, key: 'b' } };
+  assert.deepEqual(brainsOf([caption!], [other]), [['coder'], ['main']]);
 });
