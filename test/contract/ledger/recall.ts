@@ -159,6 +159,19 @@ export const recallCases: readonly LedgerCase[] = [
       await answer(it, claim, 'b');
     }
   }),
+  promise('where no turns are kept, one private part makes an album private', async (it) => {
+    const gather = { kind: 'album', key: 'a', ms: 10_000 } as const;
+    const isPrivate = { sensitivity: 'private' } as const;
+    await accept(it, said('ann', 'one', { gather }), said('ann', 'two', { gather, ...isPrivate }));
+    await accept(it, said('ann', 'three'));
+    const claim = await oneIn(it);
+    assert.equal(claim.message.text, 'one\ntwo');
+    await it.ledger.complete(claim, effects(claim, [], { turn: null }));
+    const later = await oneIn(it);
+    const found = await it.ledger.earlier(later, later.message.acceptedAt, 9);
+    if (found.kind === 'kept') assert.deepEqual(found.turns, []);
+    else assert.equal(found.sensitivity, 'private');
+  }),
   durably('a quoted block is what its session begins with, also after a restart', async (it) => {
     await exchange(it, 'ann', 'one', 'a');
     await newSession(it);
