@@ -18,14 +18,14 @@ import {
   traceRoute,
 } from './route.ts';
 
-const channel = 'messenger_a:77' as ChannelKey;
+const bot = 'messenger_a:77' as ChannelKey;
 const inboundOf = (more: Partial<Inbound>): Inbound => ({
-  channel,
+  channel: bot,
   conversation: 'ann' as ConversationId,
   sender: { id: 'ann', name: null },
   text: 'hello',
   media: null,
-  address: { channel, target: 'ann' },
+  address: { channel: bot, target: 'ann' },
   dedupeKey: 'q1',
   setting: 'direct',
   ...more,
@@ -41,7 +41,7 @@ const setup = (since: string | null, sensitivity: Sensitivity = 'public') => {
   const routing = new Routing(activeRoute(brain), recent);
   const take = (one: Inbound, receipt = receiptOf()): void =>
     routing.accepted(routing.route([one]), [receipt]);
-  const labelOf = async (one: Inbound) => (await recent.labelEdits(channel, [one]))[0]?.sensitivity;
+  const labelOf = async (one: Inbound) => (await recent.labelEdits(bot, [one]))[0]?.sensitivity;
   return { take, labelOf };
 };
 
