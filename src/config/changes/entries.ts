@@ -75,6 +75,7 @@ export function describeConditions(when: Value): string | null {
     const entries = when[key];
     if (isAbsent(entries)) return [];
     const texts = isList(entries) ? [...new Set(entries.map(textOf))].sort() : [textOf(entries)];
+    if (texts.length === 0) return [`no ${key}`];
     const word = texts.length === 1 ? key.slice(0, -1) : key;
     return [`${word} ${texts.join(' or ')}`];
   });
