@@ -272,10 +272,9 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'Messages are labelled public whatever brain answers them.',
-    file: 'src/pipeline/pipeline.ts',
-    find: 'return { ...message, sensitivity: strictest(sensitivity, own) };',
-    replace:
-      "return { ...message, sensitivity: strictest('public', own === null ? own : 'public') };",
+    file: 'src/pipeline/route.ts',
+    find: 'sensitivity: strictest(label, message.sensitivity ?? label)',
+    replace: "sensitivity: label === null ? label : 'public'",
     seenBy: ['test/privacy/private-for-good.test.ts'],
   },
   {
