@@ -112,14 +112,14 @@ function factsOf({ session }: Pick<ActiveChannel, 'session'>, message: RoutedMes
 // The route of each message of a batch, and what it takes from messages before it.
 
 /**
- * The parts of one message have times this close. A client sends them one after the other, and
- * Telegram dates them in whole seconds.
+ * The parts of one message have times this close. A client sends them one after the other, the
+ * comment before what it forwards (openclaw#9619), and Telegram dates them in whole seconds.
  */
 const partMsMax = 2_000;
 /**
- * Telegram's clients cut a text that is longer than 4,096 characters. Its desktop client looks for
- * the best place in the second half, the one on Android in the last 300 characters. Discord's
- * client cuts no text.
+ * Telegram's clients cut a text that is longer than 4,096 characters. The desktop client looks for
+ * the best place in the second half (`CutPart` in lib_ui), the one on Android in the last 300
+ * characters (`processSendingText`). Discord's client cuts no text.
  */
 const splitCharactersMin = 2_048;
 
