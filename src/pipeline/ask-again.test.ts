@@ -121,7 +121,7 @@ test('what was kept of another message does not come with it', async () => {
  * reaches the public brain.
  */
 function setupRetry(again: TurnRow, brainOfTurn: () => Promise<string | null>) {
-  const asked: string[] = [];
+  const thoughts: string[] = [];
   const ended: Effects[] = [];
   const released: InClaim[] = [];
   const brainOf = (name: string, sensitivity: Sensitivity): Brain => ({
@@ -132,7 +132,7 @@ function setupRetry(again: TurnRow, brainOfTurn: () => Promise<string | null>) {
     historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
     think: ({ message }) => {
-      asked.push(`${name}: ${message.sensitivity}`);
+      thoughts.push(`${name}: ${message.sensitivity}`);
       return Promise.resolve({ kind: 'reply', text: 'four', model: 'm' as ModelName, why: '' });
     },
   });
@@ -176,7 +176,7 @@ function setupRetry(again: TurnRow, brainOfTurn: () => Promise<string | null>) {
   const memory = { session: { number: 1, startedAt: 0 }, ...seen };
   const stop = new Stopper();
   const claim = { box: 'in', attempt: 1, message, memory, stop } as unknown as InClaim;
-  return { deps, line, claim, asked, ended, released };
+  return { deps, line, claim, thoughts, ended, released };
 }
 
 test('a turn is asked again of its own brain, whatever route the command took', async () => {
@@ -189,7 +189,7 @@ test('a turn is asked again of its own brain, whatever route the command took', 
     const again = row(2, 'two and two?', sensitivity);
     const it = setupRetry(again, () => Promise.resolve(known));
     await takeTurn(it.deps, it.line, it.claim);
-    assert.deepEqual(it.asked, [expected]);
+    assert.deepEqual(it.thoughts, [expected]);
     const [effects] = it.ended;
     assert.deepEqual([effects?.turn?.sensitivity, effects?.leftOut], [label, [again]]);
     const brain = expected.split(':', 1)[0];
@@ -201,7 +201,7 @@ test('nobody is asked while nobody can read whose turn it was', async () => {
   const it = setupRetry(row(2, 'two and two?'), () => Promise.reject(new Error('unreadable')));
   it.claim.stop.stop();
   await takeTurn(it.deps, it.line, it.claim);
-  assert.deepEqual([it.asked, it.ended, it.released], [[], [], [it.claim]]);
+  assert.deepEqual([it.thoughts, it.ended, it.released], [[], [], [it.claim]]);
 });
 
 test('a bug, or a poisoned message, makes it no less private, and its brain no other', async () => {
