@@ -113,13 +113,12 @@ function factsOf({ session }: Pick<ActiveChannel, 'session'>, message: RoutedMes
 
 /**
  * The parts of one message have times this close. A client sends them one after the other, the
- * comment before what it forwards (openclaw#9619), and Telegram dates them in whole seconds.
+ * comment before what it forwards (openclaw#9619), and a platform may date in whole seconds.
  */
 const partMsMax = 2_000;
 /**
- * Telegram's clients cut a text that is longer than 4,096 characters. The desktop client looks for
- * the best place in the second half (`CutPart` in lib_ui), the one on Android in the last 300
- * characters (`processSendingText`). Discord's client cuts no text.
+ * Some clients cut a text that is longer than 4,096 characters. One for desktops looks for the best
+ * place in the second half (tdesktop: `CutPart`), one for phones in the last 300 characters.
  */
 const splitCharactersMin = 2_048;
 
