@@ -80,7 +80,7 @@ test('what went to the private brain is never shown to the model of the public o
   assert.equal(await program.stop(), 0);
 });
 
-test('a public turn that failed is asked again of the public brain, whatever route', async () => {
+test('a public turn that failed is asked again of the public brain', async () => {
   await using it = await stage();
   await using program = it.start();
   it.fails.on = true;
