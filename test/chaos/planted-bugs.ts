@@ -230,6 +230,7 @@ class Guises {
       deadLetter: (claim, why, effects) => ledger.deadLetter(this.own(claim), why, effects),
       recall: (claim, n) => ledger.recall(this.own(claim), n),
       earlier: (claim, at, n) => ledger.earlier(this.own(claim), at, n),
+      brainOfTurn: (claim, at) => ledger.brainOfTurn(this.own(claim), at),
       notes: (claim, scope) => ledger.notes(this.own(claim), scope),
       ...other,
     });

@@ -116,10 +116,10 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'An edit is public although its message may be private.',
-    file: 'src/pipeline/quoted-message.ts',
+    file: 'src/pipeline/route.ts',
     find: "sensitivity: isPublic ? 'public' : 'private'",
     replace: "sensitivity: 'public'",
-    seenBy: ['src/pipeline/edit-labels.test.ts', 'test/privacy/said-again.test.ts'],
+    seenBy: ['src/pipeline/route.test.ts', 'test/privacy/said-again.test.ts'],
   },
   {
     name: 'What is asked again is shown to the model twice.',
@@ -131,15 +131,29 @@ export const flow: readonly Fault[] = [
   {
     name: 'What is asked again is as private as the command alone.',
     file: 'src/pipeline/ask-again.ts',
-    find: 'strictest(message.sensitivity, sensitivity)',
-    replace: 'message.sensitivity',
+    find: '{ ...message, media: null, sensitivity }',
+    replace: '{ ...message, media: null }',
     seenBy: ['src/pipeline/ask-again.test.ts'],
+  },
+  {
+    name: 'What is asked again is asked of the brain of the command.',
+    file: 'src/pipeline/route.ts',
+    find: 'if (brain === undefined || brain.name === route.brain.name) return route;',
+    replace: 'if (brain !== null) return route;',
+    seenBy: ['src/pipeline/ask-again.test.ts'],
+  },
+  {
+    name: 'A forwarded album goes where its comment did not.',
+    file: 'src/pipeline/route.ts',
+    find: 'const isPart = albumOf(message) !== null || isForwarded(message);',
+    replace: 'const isPart = false;',
+    seenBy: ['src/pipeline/route.test.ts'],
   },
   {
     name: 'What was asked again is remembered twice.',
     file: 'src/pipeline/effects.ts',
-    find: 'leftOut: [...repeatedTurns(decision), ...',
-    replace: 'leftOut: [...',
+    find: '...(repeated === null ? [] : [repeated]),',
+    replace: '',
     seenBy: ['test/telegram/commands.slow.test.ts'],
   },
   {
@@ -258,10 +272,9 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'Messages are labelled public whatever brain answers them.',
-    file: 'src/pipeline/pipeline.ts',
-    find: 'return { ...message, sensitivity: strictest(sensitivity, own) };',
-    replace:
-      "return { ...message, sensitivity: strictest('public', own === null ? own : 'public') };",
+    file: 'src/pipeline/route.ts',
+    find: 'sensitivity: strictest(label, message.sensitivity ?? label)',
+    replace: "sensitivity: label === null ? label : 'public'",
     seenBy: ['test/privacy/private-for-good.test.ts'],
   },
   {

@@ -142,8 +142,8 @@ export const service: readonly Fault[] = [
   {
     name: 'A bug in one turn leaves its message claimed for ever.',
     file: 'src/app/runtime.ts',
-    find: 'await deadLetterMessage(this.#deps, route, claim).catch(',
-    replace: 'await Promise.resolve([buryMessage, route]).catch(',
+    find: 'await deadLetterMessage(this.#deps, channel, claim).catch(',
+    replace: 'await Promise.resolve([buryMessage, channel]).catch(',
   },
   {
     name: 'The order of the policy counts for nothing.',

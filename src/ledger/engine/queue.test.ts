@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
+import type { RouteTaken } from '../../domain/routing.ts';
 import { steadyNow } from '../../lib/clock.ts';
 import { mergedMessage, mergeableBehind, type InRow, type WholeInRow } from './queue.ts';
 import { OpenClaims } from './claims.ts';
@@ -96,6 +97,52 @@ test('of what is merged the last is said at most ten seconds after the first', (
 });
 
 const inAlbum = { kind: 'album', key: 'a', ms: 1_000 } as const;
+
+const byDefault: RouteTaken = { number: 3, brain: 'main', matched: [] };
+const byCommand: RouteTaken = {
+  number: 1,
+  brain: 'coder',
+  matched: [{ key: 'command', value: '/code' }],
+};
+const byChat: RouteTaken = { number: 2, brain: 'main', matched: [{ key: 'chat', value: '-1' }] };
+
+test('a burst is merged only where its messages took one route', () => {
+  const merged = (...routes: readonly (RouteTaken | undefined)[]): string =>
+    mergeAll(routes.map((route, at) => ({ text: String(at), ...(route && { route }) }))).text;
+  assert.equal(merged(byDefault, { ...byDefault }), '0\n1');
+  assert.equal(merged(undefined, undefined), '0\n1', 'from before there were routes');
+  assert.equal(merged(byDefault, byChat), '0', 'the same brain, by another route');
+  assert.equal(merged(byDefault, { ...byDefault, brain: 'other' }), '0');
+  assert.equal(merged(byDefault, undefined), '0');
+});
+
+test('a command of a route begins a message, and joins none', () => {
+  const rest = { text: 'the rest', route: byCommand };
+  const command = { text: '/code@svc_bot fix this', route: byCommand };
+  assert.equal(mergeAll([command, rest]).text, '/code@svc_bot fix this\nthe rest');
+  assert.equal(mergeAll([rest, command]).text, 'the rest');
+  assert.equal(mergeAll([command, command]).text, command.text);
+});
+
+test('an album is one whatever the routes of its parts: the part with the command decides', () => {
+  const piece = { gather: inAlbum, route: byDefault };
+  const caption = { ...piece, text: '/code look', route: byCommand };
+  const first = { ...piece, text: 'at home', sensitivity: 'private' } as const;
+  const whole = mergeAll([first, piece, caption]);
+  assert.deepEqual([whole.text, whole.route], ['/code look\nat home', byCommand]);
+  assert.equal(whole.sensitivity, 'private');
+  const later = mergeAll([
+    piece,
+    { ...piece, text: 'look', sensitivity: 'private', route: byChat },
+  ]);
+  assert.deepEqual([later.text, later.route, later.sensitivity], ['look', byDefault, 'private']);
+});
+
+test('behind a trigger, too, the part with the command decides', () => {
+  const piece = { gather: inAlbum, route: byDefault, text: 'at home' };
+  const whole = mergeAll([piece, { ...piece, text: '/new /code look', route: byCommand }]);
+  assert.deepEqual([whole.text, whole.route], ['/new /code look\nat home', byCommand]);
+});
 
 test('an album that was forwarded is one, and from where is told', () => {
   const context = { inGroup: true, forwardedFrom: 'Bob' } as const;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Attachment } from '../../../src/domain/attachment.ts';
 import { failure } from '../../../src/domain/failure.ts';
-import type { Inbound } from '../../../src/domain/message.ts';
+import { mediaOf, type Inbound } from '../../../src/domain/message.ts';
 import {
   accept,
   answer,
@@ -123,6 +123,21 @@ export const attachmentCases: readonly LedgerCase[] = [
     assert.deepEqual(
       found.map(({ sensitivity }) => sensitivity),
       ['private', 'public'],
+    );
+  }),
+  durably('of an album of which one part is private, every picture is private', async (it) => {
+    const gather = { kind: 'album', key: 'a', ms: 10_000 } as const;
+    const isPrivate = { sensitivity: 'private' } as const;
+    await accept(it, photoOf('ann', { gather }), photoOf('ann', { gather, ...isPrivate }));
+    await accept(it, said('ann', 'and now?', { sender: { id: 'asks', name: null } }));
+    const claim = await oneIn(it);
+    assert.equal(mediaOf(claim.message).length, 2);
+    assert.equal(await it.ledger.attachments.keep(claim, [picture(1), picture(2)]), true);
+    await answer(it, claim);
+    const found = await it.ledger.attachments.picturesSince(await oneIn(it), 0, 4);
+    assert.deepEqual(
+      found.map(({ sensitivity }) => sensitivity),
+      ['private', 'private'],
     );
   }),
   durably('it goes when the conversation or its sender is forgotten', async (it) => {

@@ -10,6 +10,7 @@ import {
   durably,
   effects,
   exchange,
+  hook,
   ids,
   noneIn,
   noneOut,
@@ -152,6 +153,39 @@ export const deadLetterCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'three'));
     assert.deepEqual(heard(await oneIn(it)), ['two', 'one']);
   }),
+  durably(
+    'a message keeps its route in all its lives, and its chat its other names',
+    async (it) => {
+      const route = {
+        number: 3,
+        brain: 'coder \0 \uE000',
+        matched: [{ key: 'chat' as const, value: '-100' }],
+      };
+      const kept = { route, chatAliases: ['-7'] };
+      const [receipt] = await accept(it, said('ann', 'one', kept));
+      const { id } = receipt!;
+      const routed = async (): Promise<InClaim> => {
+        const claim = await oneIn(it);
+        const { chatAliases } = claim.message;
+        assert.deepEqual({ route: claim.message.route, chatAliases }, kept);
+        return claim;
+      };
+      await it.ledger.previews.keep(await routed(), 'a growing reply');
+      await it.reopen();
+      const where = { channel: hook, conversation: said('ann', '').conversation };
+      await it.ledger.takeovers.hold(where);
+      assert.deepEqual(
+        (await it.ledger.takeovers.waiting(where)).map((one) => one.id),
+        [id],
+      );
+      await it.ledger.takeovers.giveBack(where);
+      await it.ledger.deadLetter(await routed(), failure('fault'));
+      assert.equal(await it.ledger.replay(id), 'done');
+      await it.ledger.release(await routed());
+      await it.reopen();
+      await answer(it, await routed());
+    },
+  ),
   durably('who was at work meanwhile does not bring the buried turn back', async (it) => {
     await accept(it, said('ann', 'one'));
     const dead = await oneIn(it);

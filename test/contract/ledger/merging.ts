@@ -48,6 +48,11 @@ function part(text: string, gather: Gather, more: Partial<Inbound> = {}): Inboun
   return said('ann', text, { gather, address: { channel: hook, target: `at ${text}` }, ...more });
 }
 
+const byDefault: Pick<Inbound, 'route'> = { route: { number: 2, brain: 'main', matched: [] } };
+const byCommand: Pick<Inbound, 'route'> = {
+  route: { number: 1, brain: 'coder', matched: [{ key: 'command', value: '/code' }] },
+};
+
 function picture(reference: string): Media {
   return { type: 'image/jpeg', reference };
 }
@@ -144,6 +149,47 @@ export const gatheringCases: readonly LedgerCase[] = [
     const isPrivate = { sensitivity: 'private' } as const;
     await acceptEach(it, part('one', burst), part('two', burst, isPrivate));
     assert.equal((await whole(it)).message.text, 'one');
+  }),
+  promise('only messages of one route are one, and a command begins one', async (it) => {
+    await acceptEach(it, part('one', burst, byDefault), part('/code two', burst, byCommand));
+    await acceptEach(it, part('three', burst, byCommand), part('four', burst, byDefault));
+    const seen: unknown[] = [];
+    while (seen.length < 3) {
+      const claim = await whole(it);
+      seen.push([claim.message.text, claim.message.route?.brain]);
+      await answer(it, claim);
+    }
+    assert.deepEqual(seen, [
+      ['one', 'main'],
+      ['/code two\nthree', 'coder'],
+      ['four', 'main'],
+    ]);
+  }),
+  promise('an album is one whatever routes its parts took, and never less private', async (it) => {
+    await acceptEach(
+      it,
+      part('', album, { media: picture('1.jpg'), ...byDefault }),
+      part('/code look', album, { media: picture('2.jpg'), ...byCommand, sensitivity: 'private' }),
+    );
+    const { message } = await whole(it);
+    assert.deepEqual([message.text, message.media], ['/code look', picture('1.jpg')]);
+    assert.deepEqual([message.route, message.sensitivity], [byCommand.route, 'private']);
+  }),
+  durably('a start joins by the routes that the parts were accepted with', async (it) => {
+    await accept(it, part('one', burst, byCommand), part('two', burst, byDefault));
+    await accept(it, part('three', album, byDefault), part('/code four', album, byCommand));
+    await it.reopen();
+    const seen: unknown[] = [];
+    while (seen.length < 3) {
+      const claim = await whole(it);
+      seen.push([claim.message.text, claim.message.route]);
+      await answer(it, claim);
+    }
+    assert.deepEqual(seen, [
+      ['one', byCommand.route],
+      ['two', byDefault.route],
+      ['/code four\nthree', byCommand.route],
+    ]);
   }),
   promise('what was said minutes apart is not one, however soon it comes', async (it) => {
     await accept(it, part('one', saidAt(0)), part('two', saidAt(1)), part('three', saidAt(600)));

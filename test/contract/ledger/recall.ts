@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import type { TurnRow } from '../../../src/domain/conversation.ts';
+import { failure } from '../../../src/domain/failure.ts';
 import {
   accept,
   answer,
   durably,
   effects,
   exchange,
+  hook,
   oneIn,
   other,
   promise,
@@ -94,6 +96,50 @@ export const recallCases: readonly LedgerCase[] = [
     await answer(it, claim);
     assert.deepEqual(await earlier(now), [], 'only while the claim holds');
   }),
+  durably('the brain of an unanswered turn is known, until the turn is deleted', async (it) => {
+    const asked = async (text: string, brain: string, reply: string | null) => {
+      await accept(it, said('ann', text));
+      const claim = await oneIn(it);
+      const { trace, turn, ...rest } = effects(claim, reply === null ? [] : [reply]);
+      const ended = { ...rest, turn, trace: { ...trace!, brain } };
+      assert.equal(await it.ledger.complete(claim, ended), true);
+      it.shiftClock(1);
+      return claim.message.acceptedAt;
+    };
+    const first = await asked('one', 'coder \0 \uE000', null);
+    const answered = await asked('two', 'main', 'a');
+    await newSession(it);
+    const last = await asked('three', 'main', null);
+    await exchange(it, 'bob', 'other', 'words');
+    await it.reopen();
+    await accept(it, said('ann', '/retry'));
+    const claim = await oneIn(it);
+    const brainAt = (at: number) => it.ledger.brainOfTurn(claim, at);
+    assert.equal(await brainAt(first), 'coder \0 \uE000');
+    assert.equal(await brainAt(last), 'main');
+    assert.equal(await brainAt(answered), null, 'it has an answer');
+    assert.equal(await brainAt(first - 1), null);
+    await answer(it, claim);
+    assert.equal(await brainAt(first), null, 'only while the claim holds');
+    const { conversation } = said('ann', '');
+    await it.ledger.forget({ kind: 'conversation', channel: hook, conversation });
+    await accept(it, said('ann', '/retry'));
+    assert.equal(await it.ledger.brainOfTurn(await oneIn(it), first), null);
+  }),
+  durably('a message that died and came back has the brain that asked it last', async (it) => {
+    await accept(it, said('ann', 'one'));
+    const dying = await oneIn(it);
+    await it.ledger.deadLetter(dying, failure('fault'), effects(dying, []));
+    it.shiftClock(hourMs);
+    assert.equal(await it.ledger.replay(dying.message.id), 'done');
+    const again = await oneIn(it);
+    const { trace, ...rest } = effects(again, []);
+    await it.ledger.complete(again, { ...rest, trace: { ...trace!, brain: 'coder' } });
+    await accept(it, said('ann', '/retry'));
+    const claim = await oneIn(it);
+    assert.equal(await it.ledger.brainOfTurn(claim, again.message.acceptedAt), 'coder');
+    assert.equal(await it.ledger.brainOfTurn(claim, dying.message.acceptedAt), null);
+  }),
   promise('where no turns are kept it is known whether any was private', async (it) => {
     for (const [who, sensitivity] of [
       ['ann', 'private'],
@@ -112,6 +158,19 @@ export const recallCases: readonly LedgerCase[] = [
       );
       await answer(it, claim, 'b');
     }
+  }),
+  promise('where no turns are kept, one private part makes an album private', async (it) => {
+    const gather = { kind: 'album', key: 'a', ms: 10_000 } as const;
+    const isPrivate = { sensitivity: 'private' } as const;
+    await accept(it, said('ann', 'one', { gather }), said('ann', 'two', { gather, ...isPrivate }));
+    await accept(it, said('ann', 'three'));
+    const claim = await oneIn(it);
+    assert.equal(claim.message.text, 'one\ntwo');
+    await it.ledger.complete(claim, effects(claim, [], { turn: null }));
+    const later = await oneIn(it);
+    const found = await it.ledger.earlier(later, later.message.acceptedAt, 9);
+    if (found.kind === 'kept') assert.deepEqual(found.turns, []);
+    else assert.equal(found.sensitivity, 'private');
   }),
   durably('a quoted block is what its session begins with, also after a restart', async (it) => {
     await exchange(it, 'ann', 'one', 'a');

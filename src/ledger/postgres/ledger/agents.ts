@@ -103,12 +103,12 @@ WITH kept AS (
 )
 INSERT INTO svc.attachment
   (message_id, place, channel, conversation, kind, name, type, private, content)
-SELECT kept.id, x.place, kept.channel, kept.conversation, x.kind, x.name, x.type, kept.private,
-  x.content
+SELECT kept.id, x.place, kept.channel, kept.conversation, x.kind, x.name, x.type,
+  kept.private OR $4, x.content
 FROM kept CROSS JOIN json_to_recordset($2) AS x(place integer, kind text, name text, type text,
   content text)
 ON CONFLICT (message_id, place) DO UPDATE SET kind = excluded.kind, name = excluded.name,
-  type = excluded.type, content = excluded.content`;
+  type = excluded.type, private = excluded.private, content = excluded.content`;
 
 const ofMessage =
   'SELECT kind, name, type, content FROM svc.attachment WHERE message_id = $1 ORDER BY place';
@@ -129,11 +129,14 @@ ORDER BY a.message_id, a.place`;
 
 export function storedAttachments(reads: Reads, batches: PostgresBatches): StoredAttachments {
   return {
-    keep({ id }, attachments) {
+    keep({ id, sensitivity }, attachments) {
       const rows = attachmentRows(attachments).map((row) => {
         return { ...row, name: toText(row.name), content: toText(row.content) };
       });
-      batches.add({ kind: 'single', text: keep, values: [id, JSON.stringify(rows), rows.length] });
+      // A merged message is as private as any of its parts.
+      const isPrivate = sensitivity === 'private';
+      const values = [id, JSON.stringify(rows), rows.length, isPrivate];
+      batches.add({ kind: 'single', text: keep, values });
       return batches.writtenNow();
     },
     async of({ id }) {
