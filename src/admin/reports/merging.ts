@@ -13,7 +13,12 @@ import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import { fiveMinutesMs } from '../../lib/durations.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
-import { channelTypeOf, registeredNameOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
+import {
+  channelTypeOf,
+  registeredNameOf,
+  type ChannelKey,
+  type ModelName,
+} from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { RecentPair } from '../../lib/sliding-counts.ts';
 import type {
