@@ -74,8 +74,8 @@ export function channelsAsked(named: string, channels: readonly Named[] | null):
   const isMessenger = isMessengerType(type ?? '');
   if (type !== null && (bot === null || isMessenger)) {
     // The key of a messenger without a bot is no key: it stands for all bots of the name.
-    const channel = isMessenger && bot === null ? name : channelKeyOf({ name, type }, bot);
-    return { kind: 'found', channel };
+    const isName = bot === null && (isMessenger || !written.includes('@'));
+    return { kind: 'found', channel: isName ? name : channelKeyOf({ name, type }, bot) };
   }
   if (channels === null && isChannelName(name)) return { kind: 'found', channel: named };
   const names = new Set<string>([...channelTypes, ...(channels ?? []).map((one) => one.name)]);
