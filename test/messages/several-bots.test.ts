@@ -98,8 +98,8 @@ async function openStage() {
 }
 
 /** A person on one bot's platform. */
-function personOn(bot: FakeTelegram) {
-  const chat = bot.privateChat(bot.person('Ann', { id: 600_000_001 }));
+function personOn(bot: FakeTelegram, id = 600_000_001) {
+  const chat = bot.privateChat(bot.person('Ann', { id }));
   return async (text: string): Promise<string> => {
     const before = bot.sent.length;
     bot.say(chat, text);
@@ -205,8 +205,7 @@ test('a bot that a reload adds leaves the connections of the others open', async
   const [one, two, three] = it.bots;
   await using program = it.start();
   await program.saw('"listening"');
-  await personOn(one)('let me in');
-  await until('both are polled', () => one.isPolled && two.isPolled);
+  for (const bot of [one, two]) codeIn(await personOn(bot)('let me in'));
   const counted = () => [one, two].map((bot) => bot.callsOf('getMe').length);
   const before = counted();
   await it.third();
@@ -220,6 +219,6 @@ test('a bot that a reload adds leaves the connections of the others open', async
   await it.write();
   program.hangUp();
   await until('it left', async () => !(await it.svc('status')).out.includes('sales →'));
-  await until('both are polled', () => one.isPolled && two.isPolled);
+  for (const bot of [one, two]) codeIn(await personOn(bot, 600_000_002)('let me in'));
   assert.deepEqual(counted(), before);
 });
