@@ -122,9 +122,9 @@ const messages: readonly ReaderCase[] = [
       ] as const;
       const page = { after: null, limit: 100 };
       for (const [channel, wanted] of expected) {
-        const messages = await it.reader.messages({ ...anyMessage, channel }, page);
+        const found = await it.reader.messages({ ...anyMessage, channel }, page);
         assert.deepEqual(
-          messages.rows.map(({ id }) => id),
+          found.rows.map(({ id }) => id),
           wanted,
           channel,
         );

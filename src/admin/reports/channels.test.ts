@@ -124,8 +124,8 @@ test('two bots of one platform stand apart, and an older instance knows one by i
     stands(one, 'up');
     const { ports } = one;
     const { config, channels } = ports.runningConfig();
-    const bot = config.channels.find(({ type }) => type === 'messenger_a')!;
-    const named = { ...bot, name: 'support' };
+    const unnamed = config.channels.find(({ type }) => type === 'messenger_a')!;
+    const named = { ...unnamed, name: 'support' };
     const failed = { state: 'failed', reason: 'its token is refused' } as const;
     const view = { ...channels.at(-1)!, name: 'support', key: second, ...failed };
     one.ports = {
