@@ -87,7 +87,7 @@ test('an address is shared, and closes with the last to let go', async () => {
   await again.release(0);
 });
 
-test('users of one address answer at their own paths, and the newest one at all others', async () => {
+test('users of one address answer at their own paths, the newest at all others', async () => {
   const listeners = createListeners();
   const address = { host: '127.0.0.1', port: await freePort() };
   const taken = async (text: string, path: string): Promise<ListenerHandle> => {

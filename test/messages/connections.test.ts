@@ -58,7 +58,7 @@ test('with other settings the old connection ends before the new one begins', as
   assert.equal(messenger.counts.closed, 3);
 });
 
-test('a bot with another name is another channel, whose connection begins after the old one', async () => {
+test('a bot with a new name is another channel, and connects after the old one', async () => {
   const { host, messenger } = house();
   await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   await messenger.say('1', 'hi');

@@ -109,7 +109,7 @@ function personOn(bot: FakeTelegram, id = 600_000_001) {
 
 const codeIn = (text: string): string => /: ([A-Z0-9]{8})\./.exec(text)![1]!;
 
-test('two bots and two webhooks are four channels, each with its own people and brain', async () => {
+test('two bots and two webhooks have each their own people and brain', async () => {
   await using it = await openStage();
   const [one, two] = it.bots;
   await using program = it.start();

@@ -2,8 +2,8 @@
  * The metrics page, of this process alone. It reads the meters at each scrape. It watches the
  * event loop and garbage collection from the first scrape on.
  *
- * Labels: registered name of the channel, provider, model of the configuration, box, state, and the stable codes of
- * outcomes. Never an id.
+ * Labels: registered name of the channel, provider, model of the configuration, box, state, and the
+ * stable codes of outcomes. Never an id.
  */
 import type { ChannelMeters, TokenTally } from '../../telemetry/meters.ts';
 import type { BrainConfig } from '../../config/config.ts';

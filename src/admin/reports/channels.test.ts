@@ -117,7 +117,7 @@ test('a channel without a route is in no instance', async () => {
   ]);
 });
 
-test('two bots of one platform stand apart, and an older instance knows one by its type', async () => {
+test('two bots of one platform stand apart; an older instance knows one by its type', async () => {
   const [asked, other] = two();
   const second = 'support@messenger_a:8' as ChannelKey;
   for (const one of [asked, other]) {

@@ -2,9 +2,10 @@
  * The webhook channel: senders POST messages to it, and it POSTs the replies.
  *
  * Several webhooks may share an address, each with its own path. When a newer webhook channel takes
- * the same address, the listener outlives the run and the newer handler answers. Otherwise the end of the run releases the address, while replies still go out.
- * Requests on connections that are still open get `shutting_down`. A request under way must then
- * carry the secret of the newest channel.
+ * the same address, the listener outlives the run and the newer handler answers. Otherwise the end
+ * of the run releases the address, while replies still go out. Requests on connections that are
+ * still open get `shutting_down`. A request under way must then carry the secret of the newest
+ * channel.
  */
 import { dayMs } from '../../lib/durations.ts';
 import type { Mapping } from '../../config/config.ts';

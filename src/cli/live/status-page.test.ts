@@ -137,8 +137,8 @@ test('channels and what warnings are about are called by their names', async () 
     { ...status, channels: bots, warnings: [{ ...warning, instances: null }] },
     false,
   );
-  const begins = (line: string, to: string) => line.slice(2).startsWith(`${to} → ${brain!.name}: `);
-  const count = (to: string) => lines.split('\n').filter((line) => begins(line, to)).length;
+  const count = (to: string) =>
+    lines.split('\n').filter((line) => line.startsWith(`${to} → ${brain!.name}: `, 2)).length;
   assert.deepEqual([count('Telegram'), count('support')], [1, 1]);
   assert.match(lines, new RegExp(`^! brain ${brain!.name}, policy: it is so\\. Mend it\\.$`, 'm'));
 });

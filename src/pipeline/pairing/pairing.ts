@@ -6,9 +6,9 @@
  * first. Many strangers at once block nobody for long: a new code displaces the oldest one, once
  * that one is ten minutes old.
  *
- * One cursor for each registered name of a messenger holds its pairings. Ids belong to the platform,
- * so another bot under the same name keeps its people. The cursor moves in the commit that accepts
- * the message which svc answers with the code.
+ * One cursor for each registered name of a messenger holds its pairings. Ids belong to the
+ * platform, so another bot under the same name keeps its people. The cursor moves in the commit
+ * that accepts the message which svc answers with the code.
  */
 import { hourMs } from '../../lib/durations.ts';
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../../domain/gate.ts';
@@ -76,8 +76,8 @@ export class Pairings implements Admissions {
 
   /**
    * @param now milliseconds since 1970
-   * @param changed tells all processes that keep the pairings of that channel in memory to read them
-   *   again
+   * @param changed tells all processes that keep the pairings of that channel in memory to read
+   *   them again
    */
   constructor(
     ledger: Pick<Ledger, 'accept' | 'cursor'>,
