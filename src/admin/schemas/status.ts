@@ -15,6 +15,7 @@ import {
   oneOf,
   text,
   maybeNumber,
+  textLike,
   type Schema,
   type IdText,
 } from './schema.ts';
@@ -99,7 +100,6 @@ const storage = oneOf(...storageBackends);
 const channels = list(
   objectWith(
     {
-      name: text,
       type: channelType,
       state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
       since: maybeInteger,
@@ -109,6 +109,7 @@ const channels = list(
       address: maybeText,
     },
     {
+      name: textLike('type'),
       instance: maybeInteger,
       addresses: maybe(list(object({ instance: integer, address: text }))),
     },
