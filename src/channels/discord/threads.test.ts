@@ -1,67 +1,37 @@
 /** What the messages of a thread say of its channel. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startDiscordBench } from '../../../test/fake/discord-bench.ts';
-import { startFakeDiscord } from '../../../test/fake/discord.ts';
-import { until } from '../../../test/support/waiting.ts';
-import type { EnvName } from '../../config/secret-value.ts';
-import type { MessengerConfig } from '../registry.ts';
+import { openBots } from '../../../test/fake/bots.ts';
 import type { Api } from './api.ts';
 import { Threads } from './threads.ts';
 
-/** A bot in a server with a channel and a thread. The ledger outlives its runs. */
+/** A bot in a server with a channel. */
 async function start() {
   await using made = new AsyncDisposableStack();
-  const discord = made.use(await startFakeDiscord({ identifyGapMs: 0 }));
-  const bench = made.use(await startDiscordBench());
-  const config: MessengerConfig = {
-    name: 'messenger_b',
-    type: 'messenger_b',
-    tokenEnv: 'DISCORD_TOKEN' as EnvName,
-    baseUrl: discord.url,
-    access: null,
-    streaming: false,
-    gatherMs: 0,
-    edits: false,
-    speech: null,
-  };
-  const run = async () => {
-    const running = await bench.run({ config, token: discord.token });
-    await discord.waitForReady();
-    return running;
-  };
-  const channel = discord.textChannel(discord.guild('House'), 'kitchen');
-  const say = (place: typeof channel, text: string): void =>
-    void discord.say(place, `<@${discord.bot.id}> ${text}`);
-  const aliasesOf = async (text: string): Promise<readonly string[] | undefined> => {
-    const of = () => bench.ledger.messages.find((one) => one.text === text);
-    await until(`the message ${text}`, () => of() !== undefined);
-    return of()!.chatAliases;
-  };
-  const lookUps = (): number =>
-    discord.calls.filter(({ route }) => route === 'GET /channels/:id').length;
+  const bot = await made.use(await openBots()).discord();
+  const { platform } = bot;
+  const channel = platform.textChannel(platform.guild('House'), 'kitchen');
   const own = made.move();
   return {
-    discord,
-    bench,
+    ...bot,
     channel,
-    run,
-    say,
-    aliasesOf,
-    lookUps,
+    say: (place: typeof channel, text: string): void =>
+      void platform.say(place, `<@${platform.bot.id}> ${text}`),
+    aliasesOf: async (text: string) => (await bot.said(text)).chatAliases,
+    lookUps: () => platform.calls.filter(({ route }) => route === 'GET /channels/:id').length,
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };
 }
 
 test('a thread is known by its channel, whether it was there before or began meanwhile', async () => {
   await using it = await start();
-  const { discord, channel } = it;
-  const earlier = discord.thread(channel, 'earlier');
+  const { platform, channel } = it;
+  const earlier = platform.thread(channel, 'earlier');
   await it.run();
   it.say(earlier, 'one');
-  it.say(discord.thread(channel, 'later'), 'two');
+  it.say(platform.thread(channel, 'later'), 'two');
   it.say(channel, 'three');
-  discord.say(discord.direct(discord.user('Ann')), 'four');
+  platform.say(platform.direct(platform.user('Ann')), 'four');
   assert.deepEqual(await it.aliasesOf('one'), [channel.id]);
   assert.deepEqual(await it.aliasesOf('two'), [channel.id]);
   assert.equal(await it.aliasesOf('three'), undefined);
@@ -71,50 +41,49 @@ test('a thread is known by its channel, whether it was there before or began mea
 
 test('after a resume svc asks for a thread once, and never for a channel', async () => {
   await using it = await start();
-  const { discord, channel } = it;
-  const thread = discord.thread(channel, 'soup');
+  const { platform, channel } = it;
+  const thread = platform.thread(channel, 'soup');
   const { stop } = await it.run();
   it.say(channel, 'one');
-  await it.aliasesOf('one');
+  await it.said('one');
   await stop();
-  const identified = discord.gateway.startsLeft;
+  const left = platform.gateway.startsLeft;
   await it.run();
   for (const text of ['two', 'three']) it.say(thread, text);
   it.say(channel, 'four');
   assert.deepEqual(await it.aliasesOf('two'), [channel.id]);
   assert.deepEqual(await it.aliasesOf('three'), [channel.id]);
   assert.equal(await it.aliasesOf('four'), undefined);
-  assert.equal(discord.gateway.startsLeft, identified, 'the session was resumed');
+  assert.equal(platform.gateway.startsLeft, left, 'the session was resumed');
   assert.equal(it.lookUps(), 1);
 });
 
-test('a slash command in a thread has the channel, too', async () => {
+test('a slash command in a thread has the channel, too, and its text', async () => {
   await using it = await start();
-  const { discord, channel } = it;
-  const ann = discord.user('Ann');
+  const { platform, channel } = it;
   const { channel: connection, stop } = await it.run();
-  connection.publishCommands?.({
-    commands: [{ word: 'code', description: 'Ask coder', takesText: true }],
-    own: new Set(),
-  });
-  await discord.until(() => discord.slash.registered[0], 'the command');
+  const commands = [{ word: 'code', description: 'Ask coder', takesText: true }];
+  connection.publishCommands?.({ commands, own: new Set() });
+  await platform.until(() => platform.slash.registered[0], 'the command');
+  const thread = platform.thread(channel, 'soup');
   await stop();
   await it.run();
-  const thread = discord.thread(channel, 'soup');
-  discord.choose(ann, thread, 'code', 'fix it');
-  assert.deepEqual(await it.aliasesOf('/code fix it'), [channel.id]);
+  platform.choose(platform.user('Ann'), thread, 'code', 'fix it');
+  const { chatAliases, setting } = await it.said('/code fix it');
+  assert.deepEqual([chatAliases, setting], [[channel.id], 'addressed']);
+  await platform.until(() => platform.slash.chosen[0]?.original ?? undefined, 'the deferral');
   assert.equal(it.lookUps(), 0);
 });
 
 test('while Discord does not tell the channel, the message waits and is not lost', async () => {
   await using it = await start();
-  const { discord, channel } = it;
-  const thread = discord.thread(channel, 'soup');
+  const { platform, channel } = it;
+  const thread = platform.thread(channel, 'soup');
   const { stop } = await it.run();
   it.say(channel, 'one');
-  await it.aliasesOf('one');
+  await it.said('one');
   await stop();
-  discord.fail('GET /channels/:id', { kind: 'status', status: 502 }, 5);
+  platform.fail('GET /channels/:id', { kind: 'status', status: 502 }, 5);
   await it.run();
   it.say(thread, 'two');
   assert.deepEqual(await it.aliasesOf('two'), [channel.id]);

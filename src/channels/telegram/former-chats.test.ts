@@ -1,80 +1,29 @@
 /** What the messages of a supergroup say of the group that it was. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openBots } from '../../../test/fake/bots.ts';
 import { NotingLedger } from '../../../test/fake/discord-bench.ts';
-import { startFakeTelegram } from '../../../test/fake/telegram.ts';
-import { noteEvents } from '../../../test/fake/webhook.ts';
-import { patienceMs, until } from '../../../test/support/waiting.ts';
-import type { EnvName } from '../../config/secret-value.ts';
+import { until } from '../../../test/support/waiting.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { createDeadlines } from '../../lib/deadlines.ts';
 import { dayMs } from '../../lib/durations.ts';
-import { createHttpClient } from '../../lib/http-client.ts';
 import { Stopper } from '../../lib/stop.ts';
-import type { MessengerConfig } from '../registry.ts';
 import { FormerChats } from './former-chats.ts';
 import { targetOf } from './wire.ts';
-import { createTelegramChannel } from './telegram.ts';
 
-/** A bot in privacy mode on a fake Telegram. The ledger outlives its runs. */
+/** A bot in privacy mode. */
 async function start() {
   await using made = new AsyncDisposableStack();
   let skippedMs = 0;
   const now = (): number => Date.now() + skippedMs;
-  const options = { secondMs: 20, readsAllGroupMessages: false, now };
-  const telegram = made.use(await startFakeTelegram(options));
-  const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines, { connectMs: patienceMs });
-  made.defer(() => http.close());
-  const ledger = new NotingLedger();
-  const config: MessengerConfig = {
-    name: 'messenger_a',
-    type: 'messenger_a',
-    tokenEnv: 'TELEGRAM_TOKEN' as EnvName,
-    baseUrl: telegram.url,
-    access: null,
-    streaming: false,
-    gatherMs: 0,
-    edits: false,
-    speech: null,
-  };
-  const { token } = telegram;
-  const { events } = noteEvents();
-  const deps = { config, token, http, deadlines, events, ...systemClock, random: Math.random };
-  const runs = new Set<() => Promise<void>>();
-  made.defer(async () => {
-    for (const stop of runs) await stop();
-  });
-  const run = async () => {
-    const channel = createTelegramChannel({ ...deps, times: { heldPauseMs: 20 } });
-    await channel.open();
-    const ending = new AbortController();
-    const running = channel.run(ledger.receive, ending.signal);
-    const stop = async (): Promise<void> => {
-      runs.delete(stop);
-      ending.abort();
-      await running;
-      await channel[Symbol.asyncDispose]();
-    };
-    runs.add(stop);
-    await telegram.until(() => telegram.isPolled || undefined, 'a poll');
-    return { channel, stop };
-  };
-  /** The other ids of the chat, as the message with that text has them. */
-  const aliasesOf = async (text: string): Promise<readonly string[] | undefined> => {
-    const of = () => ledger.messages.find((one) => one.text === text);
-    await until(`the message ${text}`, () => of() !== undefined);
-    return of()!.chatAliases;
-  };
+  const options = { readsAllGroupMessages: false, now };
+  const { platform: telegram, ...bot } = await made.use(await openBots()).telegram(options);
   const own = made.move();
-  const skip = (ms: number): void => void (skippedMs += ms);
   return {
+    ...bot,
     telegram,
-    ledger,
-    run,
-    aliasesOf,
-    skip,
+    /** The other ids of the chat, as the message with that text has them. */
+    aliasesOf: async (text: string) => (await bot.said(text)).chatAliases,
+    skip: (ms: number) => void (skippedMs += ms),
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };
 }

@@ -5,14 +5,8 @@
  */
 import { dayMs } from '../../lib/durations.ts';
 import { fieldsOf, listOf } from '../../lib/json.ts';
-import type {
-  FetchResult,
-  Identity,
-  Messenger,
-  OfferedCommands,
-  WebhookProbe,
-} from '../channel.ts';
-import type { MenuOutcome } from '../messenger/command-menu.ts';
+import type { FetchResult, Identity, Messenger, WebhookProbe } from '../channel.ts';
+import type { Menu, MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
 import { ChatRoom, type RoomLimits } from '../messenger/rate-limits.ts';
 import {
@@ -325,19 +319,22 @@ export class TelegramPlatform implements Platform<Target, Refused> {
    * owner may have made with BotFather. The owner's commands come first, and replace a command of
    * svc with the same word.
    */
-  async publishCommands(
-    { commands, own }: OfferedCommands,
-    signal: AbortSignal,
-  ): Promise<MenuOutcome> {
+  async publishCommands(menu: Menu, signal: AbortSignal): Promise<MenuOutcome> {
     const got = await this.#api.call('getMyCommands', {}, callMs.commands, signal);
     if (got.kind !== 'ok') return menuOutcomeOf(got);
     const shown = shownIn(got.body);
-    const others = shown.filter(({ description }) => !own.has(description));
-    const ours = commands
+    const others = shown.filter(({ command: word, description }) => {
+      return !menu.isOwn({ word, description });
+    });
+    const ours = menu.commands
       .filter(({ word }) => commandShape.test(word))
-      .map(({ word, description }) => ({ command: word, description }))
-      .filter((one) => others.every(({ command }) => command !== one.command));
-    const wanted = [...others, ...ours].slice(0, shownMax);
+      .filter(({ word }) => others.every(({ command }) => command !== word))
+      .slice(0, Math.max(0, shownMax - others.length));
+    if (!(await menu.keep(ours))) return { kind: 'away', retryAfterMs: null };
+    const wanted = [
+      ...others,
+      ...ours.map(({ word, description }) => ({ command: word, description })),
+    ];
     if (JSON.stringify(shown) === JSON.stringify(wanted)) return { kind: 'there' };
     const set = { commands: wanted };
     return menuOutcomeOf(await this.#api.call('setMyCommands', set, callMs.commands, signal));
