@@ -74,8 +74,8 @@ export interface Channel {
    * For channels that hold one connection to one account.
    * @returns true: the other channel, which is open, has the same token and settings. Then a new
    *   configuration keeps the other one, unless it is `failed`, and disposes this channel unopened.
-   *   False: if the other one has the same key, the runtime ends its run and awaits that end before
-   *   it runs this channel.
+   *   False: if the other one has the same account, the runtime ends its run and awaits that end
+   *   before it runs this channel.
    */
   sameAs?(other: Channel): boolean;
   /**
@@ -144,11 +144,15 @@ export type Opened = { readonly kind: 'opened'; readonly key: ChannelKey };
 /** `message` names the variable or field, the fault and the remedy. */
 export type Unfit = { readonly kind: 'unfit'; readonly message: string };
 
-/** `code` is stable; `message` names the fault and the remedy. */
+/**
+ * `code` is stable; `message` names the fault and the remedy; `channel` is the registered name of
+ * the channel that could not open.
+ */
 export type ChannelProblem = {
   readonly kind: 'problem';
   readonly code: string;
   readonly message: string;
+  readonly channel?: string;
 };
 
 export type ChannelHealth = {

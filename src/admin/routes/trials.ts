@@ -18,7 +18,7 @@ import {
 } from '../http/answer.ts';
 import { answerError } from '../http/respond.ts';
 import type { AdminPorts } from '../admin.ts';
-import { channelTypeNamed } from '../channel-named.ts';
+import { isChannelName, registeredName } from '../../config/config.ts';
 import type { Draft, TrialEvent, Tried } from '../config-trials.ts';
 import { only, type Described } from '../schemas/schema.ts';
 import { askRoute, writeRoute, type Body, type Route } from './route.ts';
@@ -129,8 +129,8 @@ async function tryBrain(
     return problem(413, 'body_too_large', `The configuration is over ${configBytesMax} bytes.`);
   }
   if (text.trim() === '') return malformed('text is empty.');
-  const channel = named === null ? null : channelTypeNamed(named);
-  if (channel === undefined) return malformed('channel is no type of a channel.');
+  const channel = named === null ? null : registeredName(named);
+  if (channel !== null && !isChannelName(channel)) return malformed('channel is no channel name.');
   const turns = (history ?? []).map(({ asked, answered }) => ({
     at: 0,
     text: asked,

@@ -35,7 +35,8 @@ Lists messages, newest first: the brain, how the turn ended and by which model, 
 delivered, and the time in all. It shows no texts. "svc trace <id>" shows everything about one
 message.
 
-  --channel <channel>  only of ${channelTypes.join(', ')}, or of a bot (${botExample})
+  --channel <channel>  only of this name, or without a name of this type (${channelTypes.join(', ')}),
+                       or of one bot (${botExample})
   --brain <name>       only of that brain
   --state <state>      only ${messageStates.join(', ')}
   --outcome <outcome>  only ${turnOutcomes.join(', ')}
@@ -58,11 +59,20 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { name } = messages;
   const parsed = parseFlags(args, flagTable);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const filter = filterOf(parsed.flags, Date.now());
-  if (typeof filter === 'string') return wrongUsage(io, name, filter);
+  const now = Date.now();
+  const asWritten = filterOf(parsed.flags, now, null);
+  if (typeof asWritten === 'string') return wrongUsage(io, name, asWritten);
+  let filter: MessageFilter = asWritten;
   const { brain } = filter;
   const list = {
     name,
+    check: ({ source, config }: LedgerLocation) => {
+      if (source === 'nothing') return null;
+      const checked = filterOf(parsed.flags, now, config.channels);
+      if (typeof checked === 'string') return checked;
+      filter = checked;
+      return null;
+    },
     read: fullPage<MessageRow>((reader, asked) => reader.messages(filter, asked), io.stop),
     show: (found: Page<MessageRow>, location: LedgerLocation) => {
       if (found.rows.length === 0 && brain !== null) hintAtBrain(brain, location);
@@ -73,8 +83,12 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** @returns the filter, or a sentence about what is wrong */
-function filterOf({ channel, brain, state, outcome, since, until }: FilterFlags, now: number) {
-  const channelFilter = channel === null ? null : channelsAsked(channel);
+function filterOf(
+  { channel, brain, state, outcome, since, until }: FilterFlags,
+  now: number,
+  channels: Parameters<typeof channelsAsked>[1],
+) {
+  const channelFilter = channel === null ? null : channelsAsked(channel, channels);
   if (channelFilter?.kind === 'unknown') return `--${channelFilter.message}`;
   const stateWord = wordOf('state', state, messageStates);
   if (stateWord.kind === 'unknown') return stateWord.message;
