@@ -1,4 +1,4 @@
-/** What routes find on Telegram: commands in groups, topics, senders, and former ids of chats. */
+/** What routes find on Telegram: commands in groups, topics, and former ids of chats. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -77,25 +77,17 @@ test('a command of a route needs no mention in a group, and is not shown to the 
   }
 });
 
-test('topics and anonymous administrators have the ids that a route names', async () => {
+test('a route finds a topic by its number, and the General topic has none', async () => {
   const chats: { forum?: Chat; lunch?: number } = {};
   await using it = await stage((telegram) => {
     const forum = (chats.forum = telegram.forum('Team'));
     const lunch = (chats.lunch = telegram.openTopic(forum, 'Lunch'));
-    return {
-      cook: { chats: [forum.id], topics: [lunch] },
-      // All anonymous administrators of a group write as the group.
-      chief: { senders: [forum.id] },
-    };
+    return { cook: { chats: [forum.id], topics: [lunch] } };
   });
   const { forum, lunch } = chats as Required<typeof chats>;
   await using program = it.start();
   assert.match(await it.ask(forum, '@svc_test_bot one', { topic: lunch }), /^cook: .*: one$/);
-  // The General topic has no number of its own.
   assert.match(await it.ask(forum, '@svc_test_bot two'), /^usual: .*: two$/);
-  const from = { id: 1_087_968_824, is_bot: true, first_name: 'Group' };
-  const fields = { sender_chat: forum };
-  assert.match(await it.ask(forum, '@svc_test_bot three', { from, fields }), /^chief: .*: three$/);
   assert.equal(await program.stop(), 0, program.log());
 });
 
