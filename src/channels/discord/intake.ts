@@ -320,7 +320,7 @@ export class Intake {
     for (const message of messages) {
       const isOfGuild = message.setting !== 'direct' && this.#mayPass(message);
       const above = isOfGuild ? await threads.channelOf(message.conversation, signal) : null;
-      if (above === 'unanswered') return null;
+      if (above === undefined) return null;
       batch.push(this.#inboundOf(message, above));
     }
     return batch;

@@ -50,10 +50,10 @@ export class Threads {
   }
 
   /**
-   * @returns null: the place is no thread. `unanswered`: Discord did not tell, so nobody knows
-   *   which routes the place fits
+   * @returns null: the place is no thread. undefined: Discord did not tell, so nobody knows which
+   *   routes the place fits
    */
-  async channelOf(place: string, signal: AbortSignal): Promise<string | null | 'unanswered'> {
+  async channelOf(place: string, signal: AbortSignal): Promise<string | null | undefined> {
     for (let attempt = 0; attempt < triesMax && !signal.aborted; attempt++) {
       const known = this.#channelOf.get(place);
       if (known !== undefined) return known;
@@ -67,7 +67,7 @@ export class Threads {
       const jitterMs = fullJitter(attempt, { baseMs: 500, capMs: 4_000 });
       await pause(Math.min(askedMs ?? jitterMs, 30_000), signal);
     }
-    return this.#channelOf.get(place) ?? 'unanswered';
+    return this.#channelOf.get(place);
   }
 
   #note(channel: unknown): void {

@@ -58,7 +58,8 @@ for (const [name, openOn] of Object.entries(platforms)) {
     const own = made.move();
     /** Resolves when people see these commands, and no other. */
     const isShown = async (wanted: Shown): Promise<void> => {
-      const text = (of: Shown): string => JSON.stringify(Object.entries(of).sort());
+      const text = (of: Shown): string =>
+        JSON.stringify(Object.entries(of).toSorted(([a], [b]) => (a < b ? -1 : 1)));
       await bot
         .until(() => text(bot.shown()) === text(wanted) || undefined, 'the menu')
         .catch(() => assert.deepEqual(bot.shown(), wanted));
