@@ -50,8 +50,8 @@ async function stage(
     telegram,
     start: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
     /** Says it, and resolves with the reply. */
-    ask: async (chat: Chat, text: string, more = {}): Promise<string> => {
-      telegram.say(chat, text, more);
+    ask: async (chat: Chat, text: string, unusual = {}): Promise<string> => {
+      telegram.say(chat, text, unusual);
       const sent = await telegram.waitForSent(++said);
       return sent[said - 1]!.text;
     },

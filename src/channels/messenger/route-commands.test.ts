@@ -5,7 +5,7 @@ import { openBots } from '../../../test/fake/bots.ts';
 import type { Messenger } from '../channel.ts';
 
 const help = { word: 'help', description: 'See what can be written here', takesText: false };
-const own = new Set([help.description]);
+const ownDescriptions = new Set([help.description]);
 
 type Shown = Readonly<Record<string, string>>;
 
@@ -14,7 +14,7 @@ function offer(channel: Messenger, ofRoutes: Shown): void {
   const commands = Object.entries(ofRoutes).map(([word, description]) => {
     return { word, description, takesText: true };
   });
-  channel.publishCommands?.({ commands: [...commands, help], own });
+  channel.publishCommands?.({ commands: [...commands, help], own: ownDescriptions });
 }
 
 type Bots = Awaited<ReturnType<typeof openBots>>;
