@@ -114,8 +114,9 @@ export interface Preview {
 }
 
 /**
- * `own`: every description that svc gives to a command. A command with another description was set
- * by somebody else, and stays.
+ * `own`: every description that svc itself gives to a command. The commands of routes have
+ * descriptions of the operator, and the channel keeps them. Any other command was set by somebody
+ * else, and stays.
  */
 export type OfferedCommands = {
   readonly commands: readonly CommandNotice[];

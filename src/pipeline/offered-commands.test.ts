@@ -129,3 +129,9 @@ test('what is asked again is the last that a person said and nothing answered', 
   const late = decideSession(messageOf('/retry', 10 ** 9), before, all);
   assert.deepEqual([late.move?.reason, late.intent.kind], ['idle', 'retry']);
 });
+
+test('a description of a route is cut to what every platform takes', () => {
+  const ofRoutes = [{ writes: '/code', description: `Ask ${'x'.repeat(200)}` }];
+  const [notice] = noticesOf(bare, ofRoutes);
+  assert.deepEqual([notice?.word, notice?.description.length], ['code', 100]);
+});

@@ -2,6 +2,7 @@
  * The commands that people may write, as /help and the command menus of messengers list them. Pure.
  */
 import type { CommandNotice } from '../channels/channel.ts';
+import { beginning } from '../domain/reply.ts';
 import type { CommandWord } from '../domain/command-words.ts';
 import type { RouteCommand } from './route.ts';
 import type { CommandsOn } from './sessions.ts';
@@ -31,8 +32,8 @@ const descriptions = {
 export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(descriptions));
 
 /**
- * Lists triggers first, then the commands of routes. A trigger with the word of a command replaces that command; only an
- * approval with a code still works.
+ * Lists triggers first, then the commands of routes. A trigger with the word of a command replaces
+ * that command; only an approval with a code still works.
  */
 export function commandsListed(
   understood: CommandsOn,
@@ -56,13 +57,19 @@ export function commandsListed(
   ];
 }
 
+/** The limit of Discord; Telegram allows more. */
+const descriptionCharactersMax = 100;
+
 /** The commands that a messenger can show: those that begin with a slash. */
 export function noticesOf(
   understood: CommandsOn,
   ofRoutes: readonly RouteCommand[],
 ): readonly CommandNotice[] {
-  return commandsListed(understood, ofRoutes).flatMap(({ writes, description, takesText }) =>
-    writes.startsWith('/') ? [{ word: writes.slice(1), description, takesText }] : [],
+  return commandsListed(understood, ofRoutes).flatMap(
+    ({ writes, description: whole, takesText }) => {
+      const description = beginning(whole, descriptionCharactersMax);
+      return writes.startsWith('/') ? [{ word: writes.slice(1), description, takesText }] : [];
+    },
   );
 }
 

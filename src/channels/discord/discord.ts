@@ -11,8 +11,8 @@
  */
 import type { ConversationId } from '../../domain/ids.ts';
 import { fieldsOf, listOf } from '../../lib/json.ts';
-import type { FetchResult, Identity, Messenger, OfferedCommands } from '../channel.ts';
-import type { MenuOutcome } from '../messenger/command-menu.ts';
+import type { FetchResult, Identity, Messenger } from '../channel.ts';
+import type { Menu, MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
 import {
   failedFetch,
@@ -276,8 +276,8 @@ class DiscordPlatform implements Platform<Target, Refused> {
     return url.protocol === 'https:' && fileHosts.has(url.hostname) ? url : null;
   }
 
-  publishCommands(offered: OfferedCommands, signal: AbortSignal): Promise<MenuOutcome> {
-    return publishCommands(this.#api, offered, signal);
+  publishCommands(menu: Menu, signal: AbortSignal): Promise<MenuOutcome> {
+    return publishCommands(this.#api, menu, signal);
   }
 
   /** The platform makes the chat, or answers with the existing one. */

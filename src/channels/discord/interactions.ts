@@ -14,9 +14,9 @@ import type { ConversationId } from '../../domain/ids.ts';
 import type { Setting } from '../../domain/message.ts';
 import { fieldsOf, listOf, textOf, type Fields } from '../../lib/json.ts';
 import { multipart } from '../../lib/pinned-client.ts';
-import type { CommandNotice, OfferedCommands } from '../channel.ts';
+import type { CommandNotice } from '../channel.ts';
 import { isPressable, rowsWithout, type Rows } from '../messenger/choices.ts';
-import type { MenuOutcome } from '../messenger/command-menu.ts';
+import type { Menu, MenuOutcome } from '../messenger/command-menu.ts';
 import type { Outgoing } from '../messenger/platform.ts';
 import { codeAsMarkdown } from '../messenger/splitting.ts';
 import type { Api, Refused, Result } from './api.ts';
@@ -174,7 +174,7 @@ type Registered = {
  */
 export async function publishCommands(
   api: Api,
-  { commands, own }: OfferedCommands,
+  menu: Menu,
   signal: AbortSignal,
 ): Promise<MenuOutcome> {
   const self = await api.call('GET', '/applications/@me', { signal });
@@ -184,14 +184,15 @@ export async function publishCommands(
   const got = await api.call('GET', route, { signal });
   if (got.kind !== 'ok') return menuOutcomeOf(got);
   const registered = listOf(got.body).flatMap(registeredIn);
-  const ours = registered.filter(({ description, takesText }) => {
-    return takesText !== null && own.has(description);
+  const ours = registered.filter(({ name, description, takesText }) => {
+    return takesText !== null && menu.isOwn({ word: name, description });
   });
   const others = new Set(registered.filter((one) => !ours.includes(one)).map(({ name }) => name));
-  const wanted = commands
+  const wanted = menu.commands
     .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
     .slice(0, registeredMax)
     .filter(({ word }) => !others.has(word));
+  if (!(await menu.keep(wanted))) return away;
   let outcome: MenuOutcome = { kind: 'there' };
   for (const { id, name } of ours) {
     if (id === null || wanted.some(({ word }) => word === name)) continue;

@@ -24,7 +24,9 @@ function start(registered: readonly object[], answer: Result = { kind: 'ok', bod
       return answer;
     },
   } as unknown as Api;
-  return { calls, publish: () => publishCommands(api, { commands, own }, signal) };
+  const isOwn = ({ description }: { description: string }): boolean => own.has(description);
+  const menu = { commands, isOwn, keep: () => Promise.resolve(true) };
+  return { calls, publish: () => publishCommands(api, menu, signal) };
 }
 
 test('what is there already is not registered again', async () => {

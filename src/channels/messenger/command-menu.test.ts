@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
+import { NotingLedger } from '../../../test/fake/discord-bench.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { CommandMenu, type MenuOutcome } from './command-menu.ts';
 
@@ -19,6 +20,7 @@ function start(...answers: MenuOutcome[]) {
     events,
     steady: clock.steady,
   });
+  menu.begin(new NotingLedger().receive);
   const offer = (word: string): void =>
     menu.offer({ commands: [{ word, description: word, takesText: false }], own: new Set() });
   const rest = (): Promise<void> => new Promise((next) => setImmediate(next));

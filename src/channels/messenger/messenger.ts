@@ -103,8 +103,8 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     this.#typing = new Typing(deadlines);
     this.#cleanup = new Cleanup(deadlines, (name) => this.#remove(name));
     const menu = new CommandMenu({
-      publish: async (offered, signal) =>
-        (await this.#loaded.value?.platform.publishCommands(offered, signal)) ?? notLoaded,
+      publish: async (commands, signal) =>
+        (await this.#loaded.value?.platform.publishCommands(commands, signal)) ?? notLoaded,
       events,
       steady,
     });
@@ -154,7 +154,8 @@ export class MessengerChannel<T, R extends Refusal> implements Messenger {
     const { platform, bestEffort } = await this.#loaded.get();
     const key = this.#keyOf(this.#bot);
     const shared = { health: this.#health, questions: this.#questions, bestEffort };
-    await platform.run({ key, receive, ...shared }, signal);
+    this.#menu.begin(receive);
+    await platform.run({ key, receive, ...shared }, signal).finally(() => this.#menu.pause());
     if (this.#health.health.state !== 'failed') this.#health.become('stopped');
   }
 

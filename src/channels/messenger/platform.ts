@@ -15,16 +15,9 @@ import type { Address, Inbound } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import type { HttpFault } from '../../lib/http-client/exchange.ts';
 import type { ChannelKind } from '../kind.ts';
-import type {
-  FetchResult,
-  HealthState,
-  Identity,
-  OfferedCommands,
-  Receive,
-  WebhookProbe,
-} from '../channel.ts';
+import type { FetchResult, HealthState, Identity, Receive, WebhookProbe } from '../channel.ts';
 import type { ButtonLimits, Rows } from './choices.ts';
-import type { MenuOutcome } from './command-menu.ts';
+import type { Menu, MenuOutcome } from './command-menu.ts';
 import type { RecentQuestions } from './recent-questions.ts';
 
 /** The result of a call. `ok`: `body` is the platform's answer. */
@@ -220,7 +213,7 @@ export interface Platform<T, R extends Refusal = Refusal> {
    * @param file the `file` field of `Media`
    */
   locate?(file: string, bytesMax: number, signal: AbortSignal): Promise<URL | FetchResult>;
-  publishCommands(offered: OfferedCommands, signal: AbortSignal): Promise<MenuOutcome>;
+  publishCommands(menu: Menu, signal: AbortSignal): Promise<MenuOutcome>;
   /** The direct chat with a person. Null or absent: there is none. */
   direct?(user: string, signal: AbortSignal): Promise<DirectChat | null>;
   identify(signal: AbortSignal): Promise<Identity>;

@@ -5,14 +5,8 @@
  */
 import { dayMs } from '../../lib/durations.ts';
 import { fieldsOf, listOf } from '../../lib/json.ts';
-import type {
-  FetchResult,
-  Identity,
-  Messenger,
-  OfferedCommands,
-  WebhookProbe,
-} from '../channel.ts';
-import type { MenuOutcome } from '../messenger/command-menu.ts';
+import type { FetchResult, Identity, Messenger, WebhookProbe } from '../channel.ts';
+import type { Menu, MenuOutcome } from '../messenger/command-menu.ts';
 import { continuationMark } from '../messenger/growing-message.ts';
 import { ChatRoom, type RoomLimits } from '../messenger/rate-limits.ts';
 import {
@@ -33,6 +27,7 @@ import type {
 } from '../messenger/platform.ts';
 import { apiRoot, BotApi, refusesToken, type Refused, type Result } from './bot-api.ts';
 import { draftIdOf, Drafts } from './drafts.ts';
+import { FormerChats } from './former-chats.ts';
 import { telegram } from './kind.ts';
 import { format, loadLexer, type Formatted, type Lexer } from './markdown.ts';
 import { Poller, pollTimes, type PollTimes } from './polling.ts';
@@ -138,6 +133,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   readonly #lexer: Lexer;
   readonly #times: PollTimes;
   readonly #drafts: Drafts;
+  readonly #formerChats = new FormerChats();
 
   constructor(
     deps: MessengerDeps,
@@ -155,7 +151,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   run(intake: Intake<Target>, signal: AbortSignal): Promise<void> {
-    const own = { api: this.#api, times: this.#times };
+    const own = { api: this.#api, times: this.#times, formerChats: this.#formerChats };
     return new Poller({ ...this.#deps, ...intake, ...own }, signal).run();
   }
 
@@ -220,6 +216,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
     const { target, buttons } = outgoing;
     if (migrateToChat !== null) {
       if (migrateToChat === target.chat) return false;
+      this.#formerChats.learnNow({ from: target.chat, to: migrateToChat });
       // The group became a new chat, which numbers its messages anew.
       outgoing.target = { ...target, chat: migrateToChat };
       outgoing.refers = false;
@@ -322,19 +319,22 @@ export class TelegramPlatform implements Platform<Target, Refused> {
    * owner may have made with BotFather. The owner's commands come first, and replace a command of
    * svc with the same word.
    */
-  async publishCommands(
-    { commands, own }: OfferedCommands,
-    signal: AbortSignal,
-  ): Promise<MenuOutcome> {
+  async publishCommands(menu: Menu, signal: AbortSignal): Promise<MenuOutcome> {
     const got = await this.#api.call('getMyCommands', {}, callMs.commands, signal);
     if (got.kind !== 'ok') return menuOutcomeOf(got);
     const shown = shownIn(got.body);
-    const others = shown.filter(({ description }) => !own.has(description));
-    const ours = commands
+    const others = shown.filter(({ command: word, description }) => {
+      return !menu.isOwn({ word, description });
+    });
+    const ours = menu.commands
       .filter(({ word }) => commandShape.test(word))
-      .map(({ word, description }) => ({ command: word, description }))
-      .filter((one) => others.every(({ command }) => command !== one.command));
-    const wanted = [...others, ...ours].slice(0, shownMax);
+      .filter(({ word }) => others.every(({ command }) => command !== word))
+      .slice(0, Math.max(0, shownMax - others.length));
+    if (!(await menu.keep(ours))) return { kind: 'away', retryAfterMs: null };
+    const wanted = [
+      ...others,
+      ...ours.map(({ word, description }) => ({ command: word, description })),
+    ];
     if (JSON.stringify(shown) === JSON.stringify(wanted)) return { kind: 'there' };
     const set = { commands: wanted };
     return menuOutcomeOf(await this.#api.call('setMyCommands', set, callMs.commands, signal));
