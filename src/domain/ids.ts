@@ -83,7 +83,8 @@ export function channelKeyOf(
   { name, type }: { readonly name: string; readonly type: string },
   bot: string | null,
 ): ChannelKey {
-  return `${name === type ? type : `${name}@${type}`}${bot === null ? '' : `:${bot}`}` as ChannelKey;
+  const named = name === type ? type : `${name}@${type}`;
+  return (bot === null ? named : `${named}:${bot}`) as ChannelKey;
 }
 
 /** The name by which routes, grants and metrics know the channel. Without a name it is the type. */
