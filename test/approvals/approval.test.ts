@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { ConversationId } from '../../src/domain/ids.ts';
 import { hourMs, onEachBackend, pays, resultIn, type House } from './house.ts';
 import { fakeTool } from '../fake/tools.ts';
-import { until } from '../messages/messenger-house.ts';
+import { echo, until } from '../messages/messenger-house.ts';
 
 /** The code in an approver's message. */
 const codeIn = (text: string): string => /\/approve (\w{10})/.exec(text)![1]!;
@@ -282,3 +282,16 @@ onEachBackend(
 async function messengerIsQuiet(house: House): Promise<void> {
   await house.say('somebody', 'hello');
 }
+
+onEachBackend(
+  'the turn after a yes goes to the brain that asked, whatever the routes are by then',
+  async ({ house }) => {
+    await house.say('ada', 'pay seven');
+    const { code } = await house.waiting();
+    await house.apply({ beside: echo('other') });
+    assert.equal((await house.say('ada', 'hello')).text, 'other: hello');
+    await house.say('boss', `/approve ${code}`);
+    const told = await house.reply('ada', 3);
+    assert.equal(told.text, 'told: webhook_call of https://example.com/pay');
+  },
+);

@@ -20,7 +20,7 @@ import { createAlone } from '../../src/cluster/alone.ts';
 import type { Coordination } from '../../src/cluster/cluster.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { createToolbox } from '../../src/brains/tools/governance.ts';
-import { brainsByName, routed } from '../fake/channel.ts';
+import { brainsByName, everyMessageTo, routed } from '../fake/channel.ts';
 import { FakeMessenger } from '../fake/messenger.ts';
 import { fakeTool, type FakeTool } from '../fake/tools.ts';
 import { openMemory, openStorage, until, type Clock } from '../messages/messenger-house.ts';
@@ -65,6 +65,8 @@ export type Settings = {
   readonly session?: SessionConfig;
   /** How its channel cuts a text. */
   readonly split?: (text: string) => readonly string[];
+  /** Answers every message that does not begin with `/pay`. Absent: the agent answers all. */
+  readonly beside?: Brain;
 };
 
 export const hourMs = 3_600_000;
@@ -163,8 +165,15 @@ export async function openApprovalHouse(
     });
     const brain = brainOf(one);
     const { session = null } = one;
-    const channels = [routed('messenger_a', channel, brain, { session })];
-    return new RunningConfig(`plan ${applied}`, channels, brainsByName(brain), []);
+    const { beside } = one;
+    const when = { senders: null, chats: null, topics: null, commands: ['/pay'] };
+    const routes =
+      beside === undefined
+        ? everyMessageTo(brain)
+        : [{ number: 1, brain, when, description: null }, ...everyMessageTo(beside)];
+    const channels = [routed('messenger_a', channel, brain, { session, routes })];
+    const brains = brainsByName(brain, ...(beside === undefined ? [] : [beside]));
+    return new RunningConfig(`plan ${applied}`, channels, brains, []);
   };
   const apply = async (one: Settings): Promise<void> => {
     const problem = await host.use(runningConfigOf(one));

@@ -113,7 +113,7 @@ test('all that wait are tried now by the svc that runs', async (t) => {
     ['deliveries try', /Say which ones/],
     ['deliveries try --all x', /exclude each other/],
     ['deliveries try x --channel webhook', /goes with --all/],
-    ['deliveries try --all --channel slack', /channel is one of/],
+    ['deliveries try --all --channel Slack', /channel is one of/],
   ] as const) {
     const { code, err } = await on.svc(args);
     assert.equal(code, 2);

@@ -71,8 +71,8 @@ export const config: readonly Fault[] = [
   {
     name: 'A channel with routes to two brains goes to the first without a word.',
     file: 'src/config/rules-routes.ts',
-    find: 'else if (first.brain === brain) {',
-    replace: 'else if (first.brain !== null) {',
+    find: 'if (same?.brain === brain) {',
+    replace: 'if (same?.brain !== undefined) {',
     seenBy: ['test/config/problems.test.ts'],
   },
 ];
