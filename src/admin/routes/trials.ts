@@ -133,7 +133,7 @@ async function tryBrain(
   }
   if (text.trim() === '') return malformed('text is empty.');
   const channel = asked.channel === null ? null : registeredName(asked.channel);
-  if (channel !== null && !isChannelName(channel)) return malformed('channel is no name.');
+  if (channel !== null && !isChannelName(channel)) return malformed('channel is no channel name.');
   if (channel === null && brain === null) return malformed('brain and channel are missing.');
   const turns = (history ?? []).map(({ asked, answered }) => ({
     at: 0,
