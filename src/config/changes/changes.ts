@@ -11,8 +11,9 @@ import { channel as channelField } from '../schema-channel.ts';
 import { fieldChanges } from './field-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
-import { isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
+import { canonical, isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
+import { routeChanges } from './route-changes.ts';
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
 
 /** `note`: the service reads the same as before, so that nothing happens. */
@@ -30,7 +31,7 @@ export function changesOf(before: Value, after: Value): readonly Change[] {
   const changes = [
     ...channelChanges(from, to, restart),
     ...brainChanges(from, to),
-    ...routeChanges(from, to),
+    ...routeChanges(from['routes'], to['routes']).map(({ kind, text }) => change(kind, text)),
     ...blockChanges(from, to, restart),
     ...otherChanges(from, to),
   ];
@@ -67,21 +68,46 @@ function channelChanges(
   after: JsonObject,
   restart: ReadonlySet<string>,
 ): readonly Change[] {
-  return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
-    if (from === null) return [change('added', `the channel ${channelName(to!.key)} is added`)];
+  const pairs = pairsOf(before['channels'], after['channels'], 'channels');
+  const renamed = renamedEntries(pairs);
+  return pairs.flatMap((pair) => {
+    const { from, to } = pair;
+    const twin = renamed.get(pair);
+    if (twin !== undefined && to === null) return [];
+    if (twin !== undefined) {
+      const text =
+        `the channel ${channelName(twin.from!.key)} has the name ${to!.key} now: it is a new ` +
+        'channel, without the memory of the old one';
+      return [change('changed', text)];
+    }
+    if (from === null) return [change('added', `the channel ${addedName(to!)} is added`)];
     if (to === null) return [change('removed', `the channel ${channelName(from.key)} is removed`)];
     const changes = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
     return changes.map(({ at, text, effect }): Change => {
       const needsRestart = restart.has(`channels[${to.index}].${at.join('.')}`);
-      const kind = effect ? 'changed' : 'note';
-      return { kind, text: `channel ${channelName(to.key)}: ${text}`, restart: needsRestart };
+      // The key is the name, so it can only be written in another way.
+      const isWriting = at.join('.') === 'name';
+      const kind = effect && !isWriting ? 'changed' : 'note';
+      const words = isWriting ? 'name is written otherwise' : text;
+      return { kind, text: `channel ${channelName(to.key)}: ${words}`, restart: needsRestart };
     });
   });
 }
 
+/** `support (Telegram)`; without a name of its own only the platform. */
+function addedName({ key, value }: KeyedEntry): string {
+  const type = typeOf(objectOf(value));
+  return key === type || type === null ? channelName(key) : `${key} (${channelName(type)})`;
+}
+
+/** @returns null: the channel has no type */
+function typeOf({ type }: JsonObject): string | null {
+  return typeof type === 'string' ? canonical(type) : null;
+}
+
 function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] {
   const pairs = pairsOf(before['brains'], after['brains'], 'brains');
-  const renamed = renamedBrains(pairs);
+  const renamed = renamedEntries(pairs);
   return pairs.flatMap((pair) => {
     const { from, to } = pair;
     const twin = renamed.get(pair);
@@ -97,8 +123,8 @@ function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] 
   });
 }
 
-/** Finds renamed brains: a new brain that differs from a removed one only by its name. */
-function renamedBrains(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
+/** Finds renamed entries: a new one that differs from a removed one only by its name. */
+function renamedEntries(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   const renamed = new Map<Pair, Pair>();
   const removed = pairs.filter(({ to }) => to === null);
   for (const pair of pairs) {
@@ -171,35 +197,6 @@ function caseChanges(subject: string, before: Value, after: Value): readonly Cha
   if (isEqual(before, after)) return [];
   const count = (value: Value): number => (isList(value) ? value.length : 0);
   return [note(`${subject}: its test cases are changed (${count(before)} → ${count(after)})`)];
-}
-
-function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] {
-  return pairsOf(before['routes'], after['routes'], 'routes').flatMap(({ from, to }) => {
-    const [old, now] = [brainOf(from), brainOf(to)];
-    if (from === null)
-      return [change('added', `the channel ${channelName(to!.key)} is answered by brain ${now}`)];
-    if (to === null)
-      return [
-        change(
-          'removed',
-          `the channel ${channelName(from.key)} is not answered by brain ${old} any more`,
-        ),
-      ];
-    if (old === now) return changesWithin(`route of ${to.key}`, routeField, from.value, to.value);
-    return [
-      change(
-        'changed',
-        `the channel ${channelName(to.key)} is answered by brain ${now} in the place of ${old}`,
-      ),
-    ];
-  });
-}
-
-const routeField = schema.fields.routes.items;
-
-function brainOf(route: KeyedEntry | null): string {
-  const brain = objectOf(route?.value)['brain'];
-  return typeof brain === 'string' && brain !== '' ? brain : '?';
 }
 
 const blocks = ['storage', 'session', 'observability', 'admin'] as const;
@@ -277,51 +274,59 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   const refused = new Set(restartFields(before, after));
   const sentences: string[] = [];
-  for (const [type, { value: channel }] of from) {
-    const next = to.get(type);
-    if (next === undefined) sentences.push(endSentence(type));
+  for (const [name, { value: channel }] of from) {
+    const next = to.get(name);
+    const kind = kindIn(channel);
+    if (next === undefined || kindIn(next.value) !== kind) sentences.push(endSentence(name, kind));
     else {
-      const kind = findKind(type);
       const path = `channels[${next.index}]`;
       const stays = refused.has(`${path}.${kind?.listener?.block}.bind`);
-      if (!stays) sentences.push(...reconnectSentences(type, kind, channel, next.value));
+      if (!stays) sentences.push(...reconnectSentences(name, kind, channel, next.value));
     }
   }
-  for (const [type, { value: channel }] of to) {
-    if (from.has(type)) continue;
-    const listener = findKind(type)?.listener;
+  for (const [name, { value: channel }] of to) {
+    const old = from.get(name);
+    const kind = kindIn(channel);
+    if (old !== undefined && kindIn(old.value) === kind) continue;
     sentences.push(
-      listener
-        ? `the ${channelName(type)} listens on ${bindOf(channel, listener)}`
-        : `${channelName(type)} connects`,
+      kind?.listener
+        ? `${listenerName(name)} listens on ${bindOf(channel, kind.listener)}`
+        : `${channelName(name)} connects`,
     );
   }
   return sentences;
 }
 
-function endSentence(type: string): string {
-  const what = findKind(type)?.listener
-    ? `the ${channelName(type)} stops listening`
-    : `${channelName(type)} disconnects`;
+function kindIn(channel: JsonObject): ChannelKind | undefined {
+  return findKind(typeOf(channel) ?? '');
+}
+
+/** `the webhook`, or `the webhook intake` with a name of its own. */
+function listenerName(name: string): string {
+  return findKind(name) === undefined ? `the webhook ${name}` : `the ${channelName(name)}`;
+}
+
+function endSentence(name: string, kind: ChannelKind | undefined): string {
+  const what = kind?.listener
+    ? `${listenerName(name)} stops listening`
+    : `${channelName(name)} disconnects`;
   return `${what}; replies of it that are not delivered wait until it is back`;
 }
 
 function reconnectSentences(
-  type: string,
+  name: string,
   kind: ChannelKind | undefined,
   before: JsonObject,
   after: JsonObject,
 ): readonly string[] {
   if (!kind?.listener) {
     return needsNewConnection(kind, before, after)
-      ? [`${channelName(type)} ends its connection and begins anew`]
+      ? [`${channelName(name)} ends its connection and begins anew`]
       : [];
   }
   const [old, now] = [bindOf(before, kind.listener), bindOf(after, kind.listener)];
   if (old === now) return [];
-  return [
-    `the ${channelName(type)} listener restarts: it listens on ${now} in the place of ${old}`,
-  ];
+  return [`${listenerName(name)} listener restarts: it listens on ${now} in the place of ${old}`];
 }
 
 function bindOf(channel: JsonObject, listener: Listener): string {

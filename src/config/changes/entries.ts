@@ -22,8 +22,9 @@ export function canonical(name: string): string {
 export type KeyedEntry = { readonly key: string; readonly index: number; readonly value: Json };
 
 /**
- * The entries of a list, each with a key that stays the same when it moves: the type of a channel,
- * the name of a brain, provider and id of a model. A second entry with a key gets another key.
+ * The entries of a list, each with a key that stays the same when it moves: the registered name of a
+ * channel, the name of a brain, provider and id of a model, a route's channel with its conditions. A
+ * second entry with a key gets another key.
  * @param name the list's own key, such as `brains`
  */
 export function keyedEntries(list: Value, name: string): readonly KeyedEntry[] {
@@ -40,11 +41,11 @@ function identityOf(entry: Json, name: string): string {
   if (!isObject(entry)) return textOf(entry);
   switch (name) {
     case 'channels':
-      return canonical(textOf(entry['type']));
+      return canonical(textOf(isAbsent(entry['name']) ? entry['type'] : entry['name']));
     case 'brains':
       return textOf(entry['name']);
     case 'routes':
-      return canonical(textOf(entry['channel']));
+      return routeKey(canonical(textOf(entry['channel'])), entry['when']);
     case 'models':
       return `${canonical(textOf(entry['provider']))}/${textOf(entry['model_id'])}`;
     case 'governance': {
@@ -54,6 +55,30 @@ function identityOf(entry: Json, name: string): string {
     default:
       return JSON.stringify(entry);
   }
+}
+
+function routeKey(channel: string, when: Value): string {
+  const conditions = describeConditions(when);
+  return conditions === null ? channel : `${channel} for ${conditions}`;
+}
+
+const conditionKeys = ['senders', 'chats', 'topics', 'commands'] as const;
+
+/**
+ * The conditions of a route in words: `chats -100123, commands /code or /review`. Entries that the
+ * service reads alike have one text.
+ * @returns null: the route has none
+ */
+export function describeConditions(when: Value): string | null {
+  if (!isObject(when)) return null;
+  const parts = conditionKeys.flatMap((key) => {
+    const entries = when[key];
+    if (isAbsent(entries)) return [];
+    const texts = isList(entries) ? [...new Set(entries.map(textOf))].sort() : [textOf(entries)];
+    const word = texts.length === 1 ? key.slice(0, -1) : key;
+    return [`${word} ${texts.join(' or ')}`];
+  });
+  return parts.length === 0 ? null : parts.join(', ');
 }
 
 function textOf(value: Value): string {
