@@ -25,6 +25,7 @@ import { postgres } from './postgres.ts';
 import { previews } from './previews.ts';
 import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
+import { routesReload } from './routes-reload.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
 import { spend } from './spend.ts';
@@ -52,6 +53,7 @@ export const proofs: readonly Proof[] = [
   mcp,
   slowHeaders,
   networkFaultsProof,
+  routesReload,
   conversations,
   discordKill,
   kill,
