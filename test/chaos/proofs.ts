@@ -4,6 +4,8 @@
  */
 import { approvals } from './approvals.ts';
 import { approvalsMany } from './approvals-many.ts';
+import { botsKill } from './bots-kill.ts';
+import { botsMany } from './bots-many.ts';
 import { canaries } from './canaries.ts';
 import { conversations } from './conversations.ts';
 import { discordKill } from './discord-kill.ts';
@@ -41,12 +43,14 @@ export const proofs: readonly Proof[] = [
   gatheringKill,
   privateProof,
   postgres,
+  botsMany,
   approvals,
   unread,
   canaries,
   hotReload,
   approvalsMany,
   telegramKill,
+  botsKill,
   paced,
   upgradeMany,
   spend,
