@@ -1,4 +1,4 @@
-/** `svc routes`: lists the routes of a configuration, or says which one a message takes, and why. */
+/** `svc routes`: lists the routes, or says which one a message takes, and why. */
 import { channelName, kindOf, type ChannelConfig } from '../channels/registry.ts';
 import { registeredName, type Config, type RouteConfig } from '../config/config.ts';
 import {
@@ -38,14 +38,14 @@ take the routes before. It reads the configuration alone, and contacts nothing.
   --config <file>   the configuration file (default: svc.json)
   --channel <name>  the channel; needed for a message if there are several
   --text <text>     the text of the message
-  --chat <id>       its chat; on Discord the channel, on a webhook the conversation
-  --topic <id>      the topic of a Telegram group, or the Discord thread
+  --chat <id>       its chat, group or channel; on a webhook the conversation
+  --topic <id>      its topic or thread
   --sender <id>     who sends it
   --json            print {"channels"}, or of a message {"channel", "taken", "routes"}
 
 A route that asks for something you leave out does not count as taken. svc routes says what it is.
 
-  svc routes --channel telegram --chat -1001234 --topic 7 --text '/code sort a list'
+  svc routes --channel support --chat -1001234 --topic 7 --text '/code sort a list'
 
 Exit codes: 0 fine, 2 wrong usage, 78 the configuration has a problem.
 `,

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { lastOf } from '../agents/stage.ts';
 import { hostedModel, localModel, parsed, resultOf, start } from './trials-program.ts';
 
-test('without a brain, the route that the text takes chooses it, and the answer says why', async () => {
+test('without a brain the route of the text chooses it, and the answer says why', async () => {
   await using started = await start();
   const draft = started.draft({ name: 'main', models: [localModel(started)] });
   const coder = { sensitivity: 'public', models: [hostedModel(started)] };
