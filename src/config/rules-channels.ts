@@ -46,6 +46,7 @@ function checkName(
 ): void {
   const { type, name: written } = channel;
   if (written != null && isReserved(written, type)) {
+    if (type === undefined && written !== completionsName) return;
     const message =
       written === completionsName
         ? 'svc keeps this name for its API of chat completions'
