@@ -251,7 +251,7 @@ function withIntake(document: ReturnType<typeof webhookConfig>) {
   };
 }
 
-test('of several webhooks each flag names its own, and a flag without a name is unclear', async () => {
+test('of several webhooks each flag names one, and a flag without a name is unclear', async () => {
   await using scene = await stage();
   await writeFile(scene.file, JSON.stringify(withIntake(scene.document)));
   const refusals = [
