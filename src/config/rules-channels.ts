@@ -8,9 +8,15 @@ import type { ChannelDraft, DraftDocument } from './schema.ts';
 /** Grants may name it: the door for programs that speak the API of chat completions. */
 export const completionsName = 'completions';
 
-/** The channel's registered name; undefined: it could not be read. */
+/** The channel's registered name; undefined: it could not be read, or no channel may have it. */
 export function nameOfChannel(channel: ChannelDraft | undefined): string | undefined {
-  return channel?.name === null ? channel.type : channel?.name;
+  if (channel?.name == null) return channel?.name === null ? channel.type : undefined;
+  return isReserved(channel.name, channel.type) ? undefined : channel.name;
+}
+
+/** A type is the name of a channel of this type only. */
+function isReserved(name: string, type: string | undefined): boolean {
+  return name === completionsName || (findKind(name) !== undefined && name !== type);
 }
 
 /** Adds the problems of names that no channel may have, and of names and tokens of two. */
@@ -38,19 +44,18 @@ function checkName(
   firsts: Map<string, number>,
   problems: ProblemList,
 ): void {
-  const { type } = channel;
-  const name = nameOfChannel(channel);
-  if (name === undefined) return;
-  const isReserved = name === completionsName || findKind(name) !== undefined;
-  if (name !== type && isReserved) {
-    if (type === undefined && name !== completionsName) return;
+  const { type, name: written } = channel;
+  if (written != null && isReserved(written, type)) {
+    if (type === undefined && written !== completionsName) return;
     const message =
-      name === completionsName
+      written === completionsName
         ? 'svc keeps this name for its API of chat completions'
         : 'this is another type, and no name';
     const remedy = 'Choose another name, such as support.';
     return problems.add('name_reserved', `channels[${index}].name`, message, remedy);
   }
+  const name = nameOfChannel(channel);
+  if (name === undefined) return;
   const first = firsts.get(name);
   if (first === undefined) return void firsts.set(name, index);
   if (name === type) {
@@ -127,7 +132,8 @@ function checkPlace(earlier: readonly Listener[], one: Listener, problems: Probl
   const flagNames = flags.length === 0 ? '' : ` (${flags.join(', ')})`;
   const both = `${other.what} and ${one.what}`;
   if (urlPath !== null && other.urlPath === urlPath && isSame(other.address, address)) {
-    const message = `${both} would have one address and path${flagNames}: ${address.text}${urlPath}`;
+    const place = `${address.text}${urlPath}`;
+    const message = `${both} would have one address and path${flagNames}: ${place}`;
     problems.add('address_twice', path, message, 'Give one of them another path or port.');
     return;
   }

@@ -107,8 +107,8 @@ export const channel = {
     name: {
       ...channelNameField,
       description:
-        'The name by which routes, grants and approvers know the channel. Several channels of one ' +
-        'type need names. svc keeps conversations by it: a renamed channel is a new one.',
+        'The name by which routes, grants and approvers know the channel. Several channels of ' +
+        'one type need names. svc keeps conversations by it: a renamed channel is a new one.',
       defaultNote: 'the `type`',
       added: true,
     },

@@ -319,8 +319,8 @@ const condition = {
 const route = {
   type: 'object',
   description:
-    'Gives messages of a channel to a brain. svc tries the routes of a channel in order and takes ' +
-    'the first that fits.',
+    'Gives messages of a channel to a brain. svc tries the routes of a channel in order and ' +
+    'takes the first that fits.',
   fields: {
     channel: {
       ...channelNameField,

@@ -207,7 +207,6 @@ export const fieldCases: readonly Case[] = [
     ['"type": "webhook", ', '"type": "webhook", "name": «"in take", '],
     'bad_name',
     'channels[0].name',
-    'unknown_channel',
   ),
   inAgent(
     'a grant mode that is none',

@@ -22,9 +22,9 @@ export function canonical(name: string): string {
 export type KeyedEntry = { readonly key: string; readonly index: number; readonly value: Json };
 
 /**
- * The entries of a list, each with a key that stays the same when it moves: the registered name of a
- * channel, the name of a brain, provider and id of a model, a route's channel with its conditions. A
- * second entry with a key gets another key.
+ * The entries of a list, each with a key that stays the same when it moves: the registered name of
+ * a channel, the name of a brain, provider and id of a model, a route's channel with its
+ * conditions. A second entry with a key gets another key.
  * @param name the list's own key, such as `brains`
  */
 export function keyedEntries(list: Value, name: string): readonly KeyedEntry[] {
@@ -75,6 +75,7 @@ export function describeConditions(when: Value): string | null {
     const entries = when[key];
     if (isAbsent(entries)) return [];
     const texts = isList(entries) ? [...new Set(entries.map(textOf))].sort() : [textOf(entries)];
+    if (texts.length === 0) return [`no ${key}`];
     const word = texts.length === 1 ? key.slice(0, -1) : key;
     return [`${word} ${texts.join(' or ')}`];
   });
