@@ -1,6 +1,7 @@
 import {
   channelTypes,
   findKind,
+  isMessengerType,
   messengerTypes,
   type ChannelConfig,
 } from '../channels/registry.ts';
@@ -35,6 +36,21 @@ export async function findChannel(
   return { kind: 'several', message: `Say of which bot: ${keys.join(' or ')}.` };
 }
 
+/** @returns the registered name, and its type; null: nobody knows its type */
+function nameAndType(
+  written: string,
+  channels: readonly Named[] | null,
+): readonly [name: string, type: string | null] {
+  const [own = '', ofType] = written.split('@', 2);
+  if (ofType !== undefined) {
+    const type = registeredName(ofType);
+    return [own, isChannelName(own) && findKind(type) !== undefined ? type : null];
+  }
+  const name = registeredName(written);
+  const configured = channels?.find((one) => one.name === name);
+  return [name, configured?.type ?? findKind(name)?.type ?? null];
+}
+
 /** An example of a bot's name, for help texts. */
 export const botExample = `${messengerTypes[0]}:4711`;
 
@@ -54,19 +70,14 @@ export function channelsAsked(named: string, channels: readonly Named[] | null):
   const colon = named.indexOf(':');
   const written = colon < 0 ? named : named.slice(0, colon);
   const bot = colon < 0 ? null : named.slice(colon + 1);
-  const found = (of: Named | { name: string; type: string }): ChannelsAsked => {
-    return { kind: 'found', channel: channelKeyOf(of, bot) };
-  };
-  const [own = '', ofType] = written.split('@', 2);
-  if (ofType !== undefined) {
-    const type = registeredName(ofType);
-    if (isChannelName(own) && findKind(type) !== undefined) return found({ name: own, type });
+  const [name, type] = nameAndType(written, channels);
+  const isMessenger = isMessengerType(type ?? '');
+  if (type !== null && (bot === null || isMessenger)) {
+    // The key of a messenger without a bot is no key: it stands for all bots of the name.
+    const isName = bot === null && (isMessenger || !written.includes('@'));
+    return { kind: 'found', channel: isName ? name : channelKeyOf({ name, type }, bot) };
   }
-  const name = registeredName(written);
-  const configured = channels?.find((one) => one.name === name);
-  if (bot !== null && configured !== undefined) return found(configured);
-  const isKnown = configured !== undefined || findKind(name) !== undefined;
-  if (isKnown || (channels === null && isChannelName(name))) return found({ name, type: name });
+  if (channels === null && isChannelName(name)) return { kind: 'found', channel: named };
   const names = new Set<string>([...channelTypes, ...(channels ?? []).map((one) => one.name)]);
   const ofBots = `or a bot of a messenger by its key (${botExample})`;
   return { kind: 'unknown', message: `channel is one of ${[...names].join(', ')}, ${ofBots}.` };

@@ -5,7 +5,6 @@ import type {
   BacklogStatus,
   BrainStatus,
   ChannelStatus,
-  ChannelView,
   RunningConfigView,
   RouteStatus,
   Status,
@@ -91,7 +90,7 @@ export function ownChannelsOf({ config, channels }: RunningConfigView): OwnChann
   });
 }
 
-type OwnChannel = Pick<ChannelView, 'name'> & Pick<ChannelStatus, 'state' | 'lastSeenAt'>;
+type OwnChannel = Pick<ChannelStatus, 'name' | 'state' | 'lastSeenAt'>;
 
 /** The unsettled rows of this process. */
 export function ownBacklogOf(ports: Pick<AdminPorts, 'backlog'>): BacklogStatus[] {
@@ -115,7 +114,7 @@ export function routesOf(whole: Whole, config: Config): RouteStatus[] {
   const works = new Set(
     channelsOf(whole, config, 'reader')
       .filter(({ state }) => !down.has(state))
-      .map(({ name, type }) => name ?? type),
+      .map(({ name }) => name),
   );
   return config.routes.map(({ channel, brain }) => ({
     channel,

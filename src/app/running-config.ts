@@ -13,7 +13,7 @@ import type { ModelConfig } from '../config/config.ts';
 import type { ChannelType } from '../channels/registry.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
-import { registeredNameOf, type ChannelKey } from '../domain/ids.ts';
+import { botOf, channelTypeOf, registeredNameOf, type ChannelKey } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ActiveChannel } from '../pipeline/deps.ts';
 import { endsWithin, Lifetime, GivenUp } from '../lib/lifetime.ts';
@@ -122,11 +122,11 @@ class Connection {
   ): void {
     this.#events = events;
     const { signal } = this.#ending;
-    const type = registeredNameOf(this.key);
+    const name = registeredNameOf(this.key);
     const onEnded = (error: unknown, pauseMs: number): void => {
       const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
-      events.channelChanged({ channel: type, state: 'degraded', reason });
-      if (error !== null) events.faulted({ where: `channel ${type}`, error });
+      events.channelChanged({ channel: name, state: 'degraded', reason });
+      if (error !== null) events.faulted({ where: `channel ${name}`, error });
     };
     const runUntil = (stop: AbortSignal): Promise<void> =>
       supervise(() => this.channel.run(receive, stop), stop, onEnded);
@@ -284,10 +284,15 @@ export class RunningConfig {
     return null;
   }
 
-  /** Ends the connection to the same account, since two would disturb each other. */
-  #stopSameAccount({ key, channel }: Connection): Promise<void> | null {
-    if (channel.sameAs === undefined) return null;
-    return this.#connections.get(key)?.stop() ?? null;
+  /**
+   * Ends connections to the same account, since two would disturb each other. A channel that was
+   * renamed has the account under its former name.
+   */
+  #stopSameAccount({ key, channel }: Connection): Promise<void>[] {
+    if (channel.sameAs === undefined) return [];
+    const account = accountOf(key);
+    const same = [...this.#connections.values()].filter((one) => accountOf(one.key) === account);
+    return same.map((one) => one.stop());
   }
 
   /** Receives messages on every channel until it is retired. */
@@ -295,8 +300,8 @@ export class RunningConfig {
     this.#deps?.run();
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
-        const stopped = before.flatMap(
-          (runningConfig) => runningConfig.#stopSameAccount(connection) ?? [],
+        const stopped = before.flatMap((runningConfig) =>
+          runningConfig.#stopSameAccount(connection),
         );
         const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
         connection.start(acceptOn(key), events, cluster, allStopped);
@@ -384,6 +389,11 @@ export class RunningConfig {
     await this.#opened?.close(closeMs);
     this.#activeChannels.clear();
   }
+}
+
+/** The bot of a platform, whatever the channel's name. */
+function accountOf(key: ChannelKey): string {
+  return `${channelTypeOf(key)}:${botOf(key)}`;
 }
 
 const stopping: ChannelProblem = {

@@ -74,8 +74,8 @@ export interface Channel {
    * For channels that hold one connection to one account.
    * @returns true: the other channel, which is open, has the same token and settings. Then a new
    *   configuration keeps the other one, unless it is `failed`, and disposes this channel unopened.
-   *   False: if the other one has the same key, the runtime ends its run and awaits that end before
-   *   it runs this channel.
+   *   False: if the other one has the same account, the runtime ends its run and awaits that end
+   *   before it runs this channel.
    */
   sameAs?(other: Channel): boolean;
   /**

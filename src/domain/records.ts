@@ -11,7 +11,7 @@ export const messageStates = ['waiting', 'answered', 'dead'] as const;
 
 /** Null: any value. */
 export type MessageFilter = {
-  /** A channel by its key, or all bots of a messenger by its type. */
+  /** A channel by its key, or all bots of a registered name. */
   readonly channel: string | null;
   readonly brain: string | null;
   readonly state: (typeof messageStates)[number] | null;

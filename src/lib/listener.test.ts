@@ -87,6 +87,60 @@ test('an address is shared, and closes with the last to let go', async () => {
   await again.release(0);
 });
 
+test('users of one address answer at their own paths, and the newest one at all others', async () => {
+  const listeners = createListeners();
+  const address = { host: '127.0.0.1', port: await freePort() };
+  const taken = async (text: string, path: string): Promise<ListenerHandle> => {
+    const held = await listeners.take(address);
+    assertHeld(held);
+    held.answer(say(text), path);
+    return held;
+  };
+  const ask = async (...paths: string[]): Promise<(string | undefined)[]> => {
+    const asked = paths.map((path) => exchange(address.port, get.replace('/', path)));
+    return (await Promise.all(asked)).map(([answer]) => answer?.body);
+  };
+  const a = await taken('a', '/a');
+  assert.deepEqual(await ask('/a', '/none'), ['a', 'a'], 'alone it answers at every path');
+  const b = await taken('b', '/b');
+  const all = ['/a', '/a?x=1', 'http://svc.test/a', '/b', '/none'] as const;
+  assert.deepEqual(await ask(...all), ['a', 'a', 'a', 'b', 'b']);
+  const newA = await taken('new a', '/a');
+  await a.release(0);
+  assert.deepEqual(await ask('/a', '/b', '/none'), ['new a', 'b', 'new a']);
+  await newA.release(0);
+  assert.deepEqual(await ask('/a', '/b', '/none'), ['b', 'b', 'b'], 'a path that left is none');
+  await b.release(0);
+  assert.deepEqual(await ask('/b'), [undefined]);
+});
+
+test('users that leave together answer on open connections, each at its path', async () => {
+  using sockets = new ServerSockets();
+  const address = { host: '127.0.0.1', port: await freePort() };
+  const listeners = createListeners({}, handClock());
+  const users: ListenerHandle[] = [];
+  for (const path of ['/a', '/b']) {
+    const held = await listeners.take(address);
+    assertHeld(held);
+    held.answer(say(`${path} closes`), path);
+    users.push(held);
+  }
+  const socket = connect(address.port, address.host);
+  await event(socket, 'connect');
+  const asked = get.replace('/', '/a');
+  const begun = asked.slice(0, 12);
+  socket.write(begun);
+  await untilRead(await sockets.of(socket), begun.length);
+  const released = users.map((one) => one.release(patienceMs));
+  socket.write(asked.slice(begun.length));
+  const answers = answersOf(await readAll(socket));
+  assert.deepEqual(
+    answers.map(({ body }) => body),
+    ['/a closes'],
+  );
+  await Promise.all(released);
+});
+
 test('an address that is taken alone is shared with nobody, whoever comes first', async () => {
   const listeners = createListeners();
   const address = { host: '127.0.0.1', port: await freePort() };

@@ -152,8 +152,8 @@ async function answerTools(
   claim: InClaim,
   command: Extract<Intent, { kind: 'tools' }>,
 ): Promise<CommandAnswer> {
-  const type = registeredNameOf(claim.message.channel);
-  const abilities = brain.agent?.abilitiesOn(type) ?? [];
+  const channel = registeredNameOf(claim.message.channel);
+  const abilities = brain.agent?.abilitiesOn(channel) ?? [];
   const uses = await ledger.toolUses(claim, usesMax);
   return commandAnswer(command, commandSentences.toolsList(abilities, uses));
 }

@@ -77,8 +77,8 @@ export class Gate {
     batch: readonly Inbound[],
   ): GateResult {
     const { pairings } = this.#deps;
-    const type = registeredNameOf(channel);
-    const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
+    const name = registeredNameOf(channel);
+    const isAdmitted = (sender: string): boolean => pairings.isAdmitted(name, sender);
     const messages: Inbound[] = [];
     /** The verdict on each message, by its place in the batch. */
     const verdicts: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
@@ -92,7 +92,7 @@ export class Gate {
       const isOurs = (one: Inbound): boolean => knows(one) || routing.hasCommand(one);
       const decision = judge(access, { isAdmitted, knows: isOurs }, inbound);
       const verdict =
-        decision.kind === 'knocks' ? pairings.pairingRequest(type, inbound.sender) : decision;
+        decision.kind === 'knocks' ? pairings.pairingRequest(name, inbound.sender) : decision;
       if (verdict.kind === 'passes') messages.push(withOverheardMark(inbound));
       else if (verdict.kind === 'code') {
         codes.push(verdict);

@@ -187,9 +187,9 @@ function reasonIn(name: string): Pick<TryReason, 'code' | 'status'> {
   return { code: code as FailureKind, status: status === undefined ? null : Number(status) };
 }
 
-/** The delivery attempts of all channels. A bot counts under the type of its messenger. */
+/** The delivery attempts of all channels. A bot counts under the registered name. */
 export class DeliveryTable {
-  readonly #byType = new Map<string, DeliveryTries>();
+  readonly #byName = new Map<string, DeliveryTries>();
   readonly #byKey = new Map<ChannelKey, DeliveryTries>();
 
   began(channel: ChannelKey, time: SteadyTime): void {
@@ -212,7 +212,7 @@ export class DeliveryTable {
 
   /** @param now milliseconds since 1970 */
   read(now: number, time: SteadyTime): ReadonlyMap<string, DeliveryMeters> {
-    return new Map(Array.from(this.#byType, ([type, tries]) => [type, tries.read(now, time)]));
+    return new Map(Array.from(this.#byName, ([name, tries]) => [name, tries.read(now, time)]));
   }
 
   #of(channel: ChannelKey): DeliveryTries {
@@ -220,9 +220,9 @@ export class DeliveryTable {
   }
 
   #create(channel: ChannelKey): DeliveryTries {
-    const type = registeredNameOf(channel);
-    const tries = this.#byType.get(type) ?? new DeliveryTries();
-    this.#byType.set(type, tries);
+    const name = registeredNameOf(channel);
+    const tries = this.#byName.get(name) ?? new DeliveryTries();
+    this.#byName.set(name, tries);
     this.#byKey.set(channel, tries);
     return tries;
   }

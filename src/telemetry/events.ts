@@ -82,7 +82,7 @@ class Hub implements EventHub {
     const totals = this.#totals;
     const calls = this.#calls;
     this.meters = {
-      channels: this.#channels.byType,
+      channels: this.#channels.byName,
       get providers() {
         return calls.providers;
       },
@@ -129,7 +129,7 @@ class Hub implements EventHub {
     this.frames.messageRefused(e);
     if (!pace.isDue(this.#steady())) return;
     const fields = { ...e, ...pace.unsaid() };
-    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, fields);
+    this.#log.warn('message_refused', `${counts.name} refused a message: ${code}.`, fields);
   }
 
   messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
@@ -140,7 +140,7 @@ class Hub implements EventHub {
     // A group message addressed to others deserves no log line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
     const fields = { ...e, ...pace.unsaid() };
-    const message = `${counts.type} let a message not in: ${e.reason}.`;
+    const message = `${counts.name} let a message not in: ${e.reason}.`;
     this.#log.info('message_turned_away', message, fields);
   }
 
@@ -256,7 +256,7 @@ class Hub implements EventHub {
     const next = nextAt === null ? undefined : new Date(nextAt).toISOString();
     const why = { failure: failure.kind, status: failure.status };
     const fields = { channel, id, attempt, ...why, next, ...pace.unsaid() };
-    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, fields);
+    this.#log.warn('delivery_failed', `${counts.name}: ${failure.detail}. ${words}`, fields);
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {

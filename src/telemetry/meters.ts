@@ -47,7 +47,7 @@ export class Throughput {
     return this.#accepted.count(now);
   }
 
-  /** Counts from channel types to brains, and from brains to models. */
+  /** Counts from channels to brains, and from brains to models. */
   ways(now: SteadyTime): ThroughputWays {
     return { answered: this.#answered.count(now), asked: this.#asked.count(now) };
   }
@@ -59,7 +59,7 @@ type ThroughputWays = {
 };
 
 export type Meters = {
-  /** Keyed by channel type. */
+  /** Keyed by the registered name of the channel. */
   readonly channels: ReadonlyMap<string, ChannelMeters>;
   /** Keyed by provider. */
   readonly providers: ReadonlyMap<string, ProviderMeters>;
@@ -69,7 +69,7 @@ export type Meters = {
   readonly models: ReadonlyMap<ModelName, ModelMeters>;
   /** Keyed by the brain's name. */
   readonly brains: ReadonlyMap<string, BrainMeters>;
-  /** Whether replies arrive, keyed by channel type. */
+  /** Whether replies arrive, keyed by the registered name of the channel. */
   deliveries(): ReadonlyMap<string, DeliveryMeters>;
   /** Messages accepted in the last minute. */
   perMinute(): number;
@@ -101,7 +101,7 @@ export type Meters = {
 };
 
 export type UnreadTally = Omit<Unread, 'detail'> & {
-  /** The channel's type. */
+  /** The registered name of the channel. */
   readonly channel: string;
   readonly count: number;
 };
@@ -258,7 +258,7 @@ export class Pace {
 }
 
 export class ChannelCounts implements ChannelMeters {
-  readonly type: string;
+  readonly name: string;
   accepted = 0;
   duplicates = 0;
   readonly refused = new Map<string, Pace>();
@@ -273,14 +273,14 @@ export class ChannelCounts implements ChannelMeters {
   readonly deadLetters: Record<Box, number> = { in: 0, out: 0 };
   readonly endToEnd = new Histogram();
 
-  constructor(type: string) {
-    this.type = type;
+  constructor(name: string) {
+    this.name = name;
   }
 }
 
-/** The counters of channels. A bot counts under the type of its messenger. */
+/** The counters of channels. A bot counts under the registered name. */
 export class ChannelTable {
-  readonly byType = new Map<string, ChannelCounts>();
+  readonly byName = new Map<string, ChannelCounts>();
   readonly #byKey = new Map<ChannelKey, ChannelCounts>();
 
   of(key: ChannelKey): ChannelCounts {
@@ -288,8 +288,8 @@ export class ChannelTable {
   }
 
   #create(key: ChannelKey): ChannelCounts {
-    const type = registeredNameOf(key);
-    const counts = entryOf(this.byType, type, () => new ChannelCounts(type));
+    const name = registeredNameOf(key);
+    const counts = entryOf(this.byName, name, () => new ChannelCounts(name));
     this.#byKey.set(key, counts);
     return counts;
   }

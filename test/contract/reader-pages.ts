@@ -8,6 +8,12 @@ import type { ReaderCase } from './reader.ts';
 
 const gone = failure('gone', { status: 410 });
 const all = { after: null, limit: 100 };
+/** Channels with a name of their own, beside unnamed ones of their types. */
+const [support, former, intake] = [
+  'support@messenger_a:77' as ChannelKey,
+  'support@messenger_a:5' as ChannelKey,
+  'intake@webhook' as ChannelKey,
+];
 
 export const pageReads: readonly ReaderCase[] = [
   [
@@ -53,6 +59,27 @@ export const pageReads: readonly ReaderCase[] = [
       await answered(it);
       assert.deepEqual(await it.reader.channelKeys('messenger_a'), [other, again]);
       assert.deepEqual(await it.reader.channelKeys('messenger_b'), []);
+    },
+  ],
+  [
+    'a channel with a name is apart from the unnamed one of its type',
+    async (it, { durable }) => {
+      for (const channel of [other, support, former, hook, intake]) {
+        await accept(it, said('ada', 'hello', { channel, sensitivity: 'private' }));
+        await answer(it, await oneIn(it, channel), 'hi');
+      }
+      const keys = (name: string) => it.reader.channelKeys(name);
+      assert.deepEqual(await keys('messenger_a'), [other]);
+      assert.deepEqual(await keys('support'), [former, support]);
+      assert.deepEqual(await keys('intake'), [intake]);
+      assert.deepEqual(await keys('supp'), []);
+      const counted = (name: string) => it.reader.privateConversations(name);
+      const [one, two] = durable ? [1, 2] : [0, 0];
+      assert.deepEqual(
+        [await counted('messenger_a'), await counted('support'), await counted('supp')],
+        [one, two, 0],
+      );
+      assert.deepEqual([await counted('webhook'), await counted('intake')], [one, one]);
     },
   ],
   [

@@ -101,6 +101,43 @@ const messages: readonly ReaderCase[] = [
     },
   ],
   [
+    'lists by a type leave out the named channels of that type',
+    async (it) => {
+      const support = 'support@messenger_a:77' as ChannelKey;
+      const former = 'support@messenger_a:5' as ChannelKey;
+      const intake = 'intake@webhook' as ChannelKey;
+      const ids: string[] = [];
+      for (const channel of [other, support, former, hook, intake]) {
+        ids.unshift(await ended(it, { channel }));
+      }
+      const [ofIntake, hooked, ofFormer, ofSupport, bot] = ids;
+      const expected = [
+        ['messenger_a', [bot]],
+        ['support', [ofFormer, ofSupport]],
+        [support, [ofSupport]],
+        ['supp', []],
+        ['webhook', [hooked]],
+        ['intake', [ofIntake]],
+        [intake, [ofIntake]],
+      ] as const;
+      const page = { after: null, limit: 100 };
+      for (const [channel, wanted] of expected) {
+        const messages = await it.reader.messages({ ...anyMessage, channel }, page);
+        assert.deepEqual(
+          messages.rows.map(({ id }) => id),
+          wanted,
+          channel,
+        );
+        const deliveries = await it.reader.deliveries({ channel, state: null }, page);
+        assert.deepEqual(
+          deliveries.rows.map(({ message }) => message),
+          wanted,
+          channel,
+        );
+      }
+    },
+  ],
+  [
     'messages are listed by channel, by all bots of a type, by brain, state and outcome',
     async (it) => {
       const hooked = await ended(it, { brain: 'a' });

@@ -13,7 +13,8 @@ type Bot = Channel & { readonly token: string; readonly settings: string };
 type Update = { readonly message: Inbound; readonly done: (handled: ReceiveResult) => void };
 
 export class FakeMessenger {
-  readonly key: ChannelKey;
+  /** A test may change it, as a new name of the channel does. */
+  key: ChannelKey;
   readonly delivered: Reply[] = [];
   /** How often a client opened a connection, began to fetch, and closed. */
   readonly counts = { opened: 0, runs: 0, closed: 0, fetchingMost: 0 };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
+import type { ChannelKey } from '../../src/domain/ids.ts';
 import { openAccess } from '../../src/pipeline/gate.ts';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import { brainsByName, FakePlatform, routed } from '../fake/channel.ts';
@@ -55,6 +56,19 @@ test('with other settings the old connection ends before the new one begins', as
   assert.equal(new Set(messenger.delivered.map(({ text }) => text.split(' ')[1])).size, 200);
   await host.drain();
   assert.equal(messenger.counts.closed, 3);
+});
+
+test('a bot with another name is another channel, whose connection begins after the old one', async () => {
+  const { host, messenger } = house();
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
+  await messenger.say('1', 'hi');
+  messenger.key = 'support@messenger_a:77' as ChannelKey;
+  await host.use(runningConfigOf(messenger.bot('77:a', 'renamed'), echo('two'), openAccess));
+  await messenger.say('1', 'again');
+  await until(() => messenger.delivered.length === 2);
+  assert.equal(messenger.counts.fetchingMost, 1);
+  assert.deepEqual([...host.runningConfig!.activeChannels.keys()], [messenger.key]);
+  await host.drain();
 });
 
 test('a connection that comes back waits for the one of two plans ago', async () => {

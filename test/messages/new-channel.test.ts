@@ -260,8 +260,12 @@ test('the builder offers it, draws it, and says what a change does', async () =>
 
 test('the admin server and the commands know it by its names', async () => {
   const named = await load<typeof ChannelNamed>('src/admin/channel-named.ts');
-  assert.equal(named.channelTypeNamed('toybox'), 'toy');
-  assert.deepEqual(named.channelsAsked('toy:77'), { kind: 'found', channel: 'toy:77' });
+  for (const [asked, channel] of [
+    ['toybox', 'toy'],
+    ['toy:77', 'toy:77'],
+  ] as const) {
+    assert.deepEqual(named.channelsAsked(asked, []), { kind: 'found', channel });
+  }
   const { messages } = await load<typeof Messages>('src/cli/ledger/messages.ts');
   assert.match(messages.usage ?? '', /only of .*\btoy\b/);
 });

@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import type { Listening } from '../../src/app/run-contract.ts';
+import type { Listening, Setup } from '../../src/app/run-contract.ts';
 import { runService } from '../../src/app/run.ts';
 import { createLookupBeside } from '../fake/secret-lookup.ts';
+import type { Config } from '../../src/config/config.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { EnvName } from '../../src/config/secret-value.ts';
@@ -21,6 +22,47 @@ async function occupy(): Promise<AsyncDisposable & { readonly port: number }> {
   const { port } = server.address() as { port: number };
   return { port, [Symbol.asyncDispose]: async () => void server.close() };
 }
+
+/** A service without storage. */
+function setupOf(config: Config, log: Writable): Omit<Setup, 'stop'> {
+  return {
+    config,
+    text: '',
+    file: '/nowhere/svc.json',
+    env: {},
+    lookup: createLookupBeside({ env: {}, cwd: '/' }),
+    onReload: null,
+    storage: null,
+    secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),
+    warnings: [],
+    log: createLog({ stream: log, level: 'info', format: 'json' }),
+    version: '0',
+    webRoot: new URL('../../web/dist/', import.meta.url),
+  };
+}
+
+test('of several webhooks the one whose address is taken is named with its field', async () => {
+  await using taken = await occupy();
+  const where = { port: await freePort(), adminPort: await freePort() };
+  const document = webhookConfig({ ...where, modelUrl: nowhere, receiverUrl: nowhere });
+  const [first] = document.channels as [{ webhook: object }];
+  const bind = `127.0.0.1:${taken.port}`;
+  const second = { ...first, name: 'intake', webhook: { ...first.webhook, bind } };
+  const validation = validateText(
+    JSON.stringify({
+      ...document,
+      channels: [first, second],
+      routes: [...document.routes, { channel: 'intake', brain: 'echo' }],
+    }),
+  );
+  assert.ok(validation.kind === 'valid');
+  const silence = new Writable({ write: (_part, _encoding, done) => done() });
+  const stop = new AbortController();
+  const ending = await runService({ ...setupOf(validation.config, silence), stop: stop.signal });
+  assert.ok(ending.kind === 'refused');
+  assert.deepEqual(ending.unbound, { field: 'channels[1].webhook.bind', address: bind });
+  assert.match(ending.message, /^webhook\.bind of the channel intake: cannot listen on /);
+});
 
 test('a written admin address that is taken, and a webhook one, end the boot with 78', async () => {
   await using folder = await scratch();
@@ -58,18 +100,7 @@ test('the default admin address that is taken is warned of, and the service runs
   });
   const listening = Promise.withResolvers<Listening>();
   const running = runService({
-    config: { ...config, observability: { ...observability, address } },
-    text: '',
-    file: '/nowhere/svc.json',
-    env: {},
-    lookup: createLookupBeside({ env: {}, cwd: '/' }),
-    onReload: null,
-    storage: null,
-    secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),
-    warnings: [],
-    log: createLog({ stream, level: 'info', format: 'json' }),
-    version: '0',
-    webRoot: new URL('../../web/dist/', import.meta.url),
+    ...setupOf({ ...config, observability: { ...observability, address } }, stream),
     stop: stop.signal,
     abandon: stop.signal,
     onListening: listening.resolve,

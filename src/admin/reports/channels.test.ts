@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { makeInstances, type OtherInstance } from '../../../test/fake/other-instances.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { routesOf, statusOf } from '../status.ts';
-import { wholeOf } from './report.ts';
+import { ownChannelsOf, routesOf, statusOf } from '../status.ts';
+import { describeReport, readReport, wholeOf, type Report } from './report.ts';
 
 const bot = 'messenger_a:7' as ChannelKey;
 
@@ -115,4 +115,61 @@ test('a channel without a route is in no instance', async () => {
     'No route leads from it.',
     null,
   ]);
+});
+
+test('two bots of one platform stand apart, and an older instance knows one by its type', async () => {
+  const [asked, other] = two();
+  const second = 'support@messenger_a:8' as ChannelKey;
+  for (const one of [asked, other]) {
+    stands(one, 'up');
+    const { ports } = one;
+    const { config, channels } = ports.runningConfig();
+    const bot = config.channels.find(({ type }) => type === 'messenger_a')!;
+    const named = { ...bot, name: 'support' };
+    const failed = { state: 'failed', reason: 'its token is refused' } as const;
+    const view = { ...channels.at(-1)!, name: 'support', key: second, ...failed };
+    one.ports = {
+      ...ports,
+      runningConfig: () => ({
+        ...ports.runningConfig(),
+        channels: [...channels, view],
+        config: { ...config, channels: [...config.channels, named] },
+      }),
+    };
+  }
+  other.change = (report) => {
+    const older = JSON.parse(describeReport(report), (key, value: unknown) =>
+      key === 'name' ? undefined : value,
+    ) as Report;
+    const text = JSON.stringify({ ...older, channels: older.channels.slice(0, 2) });
+    return readReport(text)!;
+  };
+  asked.posts = [second];
+  other.posts = ['keeper', bot];
+  const { channels, instances } = await statusOf(asked.ports, 'operator', 'operator');
+  assert.deepEqual(
+    channels.map(({ name, state, instance, addresses }) => [
+      name,
+      state,
+      instance,
+      addresses?.length,
+    ]),
+    [
+      ['webhook', 'degraded', null, 2],
+      ['messenger_a', 'up', 2, 0],
+      ['support', 'failed', 1, 0],
+    ],
+  );
+  assert.deepEqual(
+    instances?.map(({ posts }) => posts.map(({ name }) => name)),
+    [['support'], ['Keeper', 'Telegram']],
+  );
+  assert.deepEqual(
+    ownChannelsOf(asked.ports.runningConfig()).map(({ name, state }) => [name, state]),
+    [
+      ['webhook', 'degraded'],
+      ['messenger_a', 'up'],
+      ['support', 'failed'],
+    ],
+  );
 });

@@ -13,7 +13,12 @@ import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import { fiveMinutesMs } from '../../lib/durations.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
-import { channelTypeOf, registeredNameOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
+import {
+  channelTypeOf,
+  registeredNameOf,
+  type ChannelKey,
+  type ModelName,
+} from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { RecentPair } from '../../lib/sliding-counts.ts';
 import type {
@@ -419,7 +424,7 @@ const unknownShown: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[] {
   return members.map(({ id, version, state, beganAt, toldAt, posts, report }) => {
     const listeners = (report?.listeners ?? []).map((one) => {
-      return { of: nameIn(one), address: listenerAddress(one, asker) };
+      return { of: one.name, address: listenerAddress(one, asker) };
     });
     const admin = report?.admin ?? null;
     return {
@@ -487,7 +492,7 @@ export function channelsOf(
     const { name, type } = channel;
     const own = routes.filter((route) => route.channel === name);
     const brain = (own.find(({ when }) => when === null) ?? own[0])?.brain ?? null;
-    const listener = whole.own.report.listeners.find((one) => nameIn(one) === name);
+    const listener = whole.own.report.listeners.find((one) => one.name === name);
     return {
       name,
       type,
@@ -506,7 +511,7 @@ function addressesOf(
 ): NonNullable<ChannelStatus['addresses']> {
   return members.flatMap(({ id, report }) =>
     (report?.listeners ?? [])
-      .filter((one) => nameIn(one) === name)
+      .filter((one) => one.name === name)
       .map((one) => ({ instance: id, address: listenerAddress(one, asker) })),
   );
 }
@@ -523,14 +528,9 @@ function healthPartsOf(whole: Whole, channel: ChannelConfig): HealthParts {
   return gravestOf(channelReports, own);
 }
 
-/** The channel's name in a report. An older release knows a channel by its type. */
-function nameIn({ name, type }: { readonly name: string | null; readonly type: string }): string {
-  return name ?? type;
-}
-
 function channelReportsOf(reports: Whole['reports'], name: string): ChannelReport[] {
   return reports.flatMap(({ id, report }) => {
-    const view = report.channels.find((one) => nameIn(one) === name);
+    const view = report.channels.find((one) => one.name === name);
     return view === undefined ? [] : [{ id, view }];
   });
 }
@@ -542,7 +542,7 @@ function ofMessenger(
   own: ChannelReport,
 ): HealthParts {
   for (const { id, posts, beganAt } of members) {
-    const known = channelReportsOf(reports, nameIn(own.view)).find((one) => one.id === id);
+    const known = channelReportsOf(reports, own.view.name).find((one) => one.id === id);
     const key = (known ?? own).view.key;
     if (key === null || !posts.includes(key)) continue;
     if (known !== undefined) return { ...stateFieldsOf(known), instance: id };

@@ -26,6 +26,7 @@ import {
   objectWith,
   oneOf,
   only,
+  textLike,
   read,
   text,
   maybeBoolean,
@@ -197,7 +198,7 @@ function deliverySummaries(
 const key = text as IdText<ChannelKey>;
 
 /** The registered name; an older release leaves it out, and the type is the name. */
-const named = { name: maybeText };
+const named = { name: textLike('type') };
 
 const ways = list(object({ from: text, to: text, count: number }));
 

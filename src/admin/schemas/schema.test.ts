@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story as known } from '../../../test/support/stories.ts';
-import { integer, map, Misshapen, read, readAny, type Schema } from './schema.ts';
+import {
+  integer,
+  map,
+  Misshapen,
+  objectWith,
+  read,
+  readAny,
+  text,
+  textLike,
+  type Schema,
+} from './schema.ts';
 import { storySchema } from './story.ts';
 
 const wrong = (value: unknown, schema: Schema = storySchema): string => {
@@ -36,6 +46,16 @@ test('what is something else is named by its place', () => {
     ],
   ];
   for (const [value, message] of cases) assert.equal(wrong(value), message);
+});
+
+test('a text that an older svc leaves out is that of another property', () => {
+  const schema = objectWith({ type: text }, { name: textLike('type') });
+  assert.deepEqual(read(schema, { type: 'webhook' }), { type: 'webhook', name: 'webhook' });
+  const named = { type: 'webhook', name: 'intake' };
+  assert.deepEqual(read(schema, named), named);
+  assert.equal(wrong({ type: 'webhook', name: 7 }, schema), 'name is not a text');
+  const written = { type: 'object', required: ['type'], properties: { type: text, name: text } };
+  assert.deepEqual(JSON.parse(JSON.stringify(schema)), written);
 });
 
 test('a list is no map', () => {

@@ -6,6 +6,8 @@
 import { isObject } from '../../lib/json.ts';
 declare const brand: unique symbol;
 declare const absent: unique symbol;
+/** The key of the name of a property whose value counts for one that is left out. */
+const fallback: unique symbol = Symbol('fallback');
 
 export type Schema =
   | {
@@ -15,6 +17,7 @@ export type Schema =
       readonly properties?: Readonly<Record<string, Schema>>;
       readonly required?: readonly string[];
       readonly additionalProperties?: Schema;
+      readonly [fallback]?: string;
     }
   | { readonly oneOf: readonly Schema[] };
 
@@ -56,6 +59,11 @@ export const maybeNumber = { type: ['number', 'null'] } as const;
 export const boolean = { type: 'boolean' } as const;
 export const maybeBoolean = { type: ['boolean', 'null'] } as const;
 
+/** A text that an older svc leaves out: the text of the other property counts then. */
+export function textLike(other: string) {
+  return { type: 'string', [fallback]: other } as const;
+}
+
 /** A text with a TypeScript type of its own: `text as IdText<MessageId>`. */
 export type IdText<Id> = { readonly type: 'string'; readonly [brand]: Id };
 
@@ -74,10 +82,15 @@ export function object<const Properties extends Readonly<Record<string, Schema>>
   return { type: 'object', required: Object.keys(properties), properties } as const;
 }
 
-/** Like `object`, for requests: an optional property may be left out, and is null then. */
+/**
+ * Like `object`, for requests: an optional property may be left out, and is null then, unless it is
+ * a `textLike`.
+ */
 export function objectWith<
   const Required extends Readonly<Record<string, Schema>>,
-  const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,
+  const Optional extends Readonly<
+    Record<string, { readonly type: readonly [string, 'null'] } | ReturnType<typeof textLike>>
+  >,
 >(required: Required, optional: Optional) {
   const properties: Required & Optional = { ...required, ...optional };
   return { type: 'object', required: Object.keys(required), properties } as const;
@@ -187,7 +200,10 @@ function readAt(schema: Schema, value: unknown, at: string): unknown {
   return Object.fromEntries(
     Object.entries(properties).map(([key, inner]) => {
       const isLeftOut = value[key] === undefined && required?.includes(key) === false;
-      return [key, isLeftOut ? null : readAt(inner, value[key], at === '' ? key : `${at}.${key}`)];
+      const other = 'oneOf' in inner ? undefined : inner[fallback];
+      if (isLeftOut && other === undefined) return [key, null];
+      const found = isLeftOut ? value[other!] : value[key];
+      return [key, readAt(inner, found, at === '' ? key : `${at}.${key}`)];
     }),
   );
 }

@@ -15,6 +15,7 @@ import {
   oneOf,
   text,
   maybeNumber,
+  textLike,
   type Schema,
   type IdText,
 } from './schema.ts';
@@ -108,7 +109,7 @@ const channels = list(
       address: maybeText,
     },
     {
-      name: maybeText,
+      name: textLike('type'),
       instance: maybeInteger,
       addresses: maybe(list(object({ instance: integer, address: text }))),
     },

@@ -35,7 +35,8 @@ Lists messages, newest first: the brain, how the turn ended and by which model, 
 delivered, and the time in all. It shows no texts. "svc trace <id>" shows everything about one
 message.
 
-  --channel <channel>  only of ${channelTypes.join(', ')}, or of a bot (${botExample})
+  --channel <channel>  only of this name, or without a name of this type (${channelTypes.join(', ')}),
+                       or of one bot (${botExample})
   --brain <name>       only of that brain
   --state <state>      only ${messageStates.join(', ')}
   --outcome <outcome>  only ${turnOutcomes.join(', ')}

@@ -131,11 +131,14 @@ test('channels and what warnings are about are called by their names', async () 
   const status = await statusOf({ ...ports, view: viewAlone }, 'operator', 'operator');
   const [brain] = status.brains;
   const channel = { ...status.channels[0]!, type: 'messenger_a', brain: brain!.name } as const;
+  const bots = ['messenger_a', 'support'].map((name) => ({ ...channel, name }));
   const warning = { code: 'w', path: 'brains[0].policy', message: 'it is so', remedy: 'Mend it.' };
   const lines = statusPage(
-    { ...status, channels: [channel], warnings: [{ ...warning, instances: null }] },
+    { ...status, channels: bots, warnings: [{ ...warning, instances: null }] },
     false,
   );
-  assert.match(lines, new RegExp(`^\\S Telegram → ${brain!.name}: `, 'm'));
+  const begins = (line: string, to: string) => line.slice(2).startsWith(`${to} → ${brain!.name}: `);
+  const count = (to: string) => lines.split('\n').filter((line) => begins(line, to)).length;
+  assert.deepEqual([count('Telegram'), count('support')], [1, 1]);
   assert.match(lines, new RegExp(`^! brain ${brain!.name}, policy: it is so\\. Mend it\\.$`, 'm'));
 });

@@ -153,8 +153,8 @@ const channelMarks: Readonly<Record<ChannelStatus['state'], Mark>> = {
 };
 
 function channelLine(channel: ChannelStatus, now: number): Line {
-  const { name, type, state, since, reason, brain, instance } = channel;
-  const subject = channelName(name ?? type);
+  const { name, state, since, reason, brain, instance } = channel;
+  const subject = channelName(name);
   const where = instance === null ? '' : ` at instance ${instance}`;
   const lasts = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
   const stands = `${state}${where}${lasts}`;

@@ -66,8 +66,8 @@ export function approversOf(
   channel: ChannelKey,
 ): { readonly here: boolean; readonly elsewhere: boolean } {
   const approvers = agent?.asking?.approvers ?? [];
-  const type = `${registeredNameOf(channel)}:`;
-  const here = approvers.filter((name) => name.startsWith(type)).length;
+  const onChannel = `${registeredNameOf(channel)}:`;
+  const here = approvers.filter((name) => name.startsWith(onChannel)).length;
   return { here: here > 0, elsewhere: here < approvers.length };
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { steadyNow } from '../../lib/clock.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { createMemoryLedger } from '../../ledger/memory/memory.ts';
-import { Pairings } from './pairing.ts';
+import { listPairings, Pairings } from './pairing.ts';
 
 const hourMs = 60 * 60_000;
 
@@ -109,4 +109,49 @@ test('a crowd of strangers keeps nobody else out for more than ten minutes', asy
   for (let again = 200; again < 400; again++) await pairingRequest(`more ${again}`);
   assert.equal((await pairings.admit(code)).kind, 'admitted', 'his had its ten minutes');
   assert.equal((await pairings.list()).length, 100);
+});
+
+test('each bot has its own people, and an unnamed one keeps those that it had', async () => {
+  const { ledger, pairings, pairingRequest } = await setup(
+    (bytes) => void crypto.getRandomValues(bytes),
+  );
+  const knock = async (channel: string, id: string): Promise<string> => {
+    await pairings.load(channel);
+    const asked = pairings.pairingRequest(channel, { id, name: null });
+    assert.ok(asked.kind === 'code');
+    assert.equal((await ledger.accept([], asked.move)).kind, 'accepted');
+    return asked.code;
+  };
+  await pairings.admit(await pairingRequest('1'));
+  assert.equal((await pairings.admit(await knock('support', '1'))).kind, 'not_found');
+  pairings.use(['messenger_a', 'support']);
+  const admission = await pairings.admit(await knock('support', '2'));
+  assert.ok(admission.kind === 'admitted' && admission.pairing.channel === 'support');
+  assert.deepEqual(
+    ['1', '2'].map((id) => [
+      pairings.isAdmitted('messenger_a', id),
+      pairings.isAdmitted('support', id),
+    ]),
+    [
+      [true, false],
+      [false, true],
+    ],
+  );
+  const rows = async () => (await pairings.list()).map(({ channel, sender }) => [channel, sender]);
+  const listed = [
+    ['messenger_a', '1'],
+    ['support', '2'],
+    ['support', '1'],
+  ];
+  assert.deepEqual(await rows(), listed);
+  const read = await listPairings(ledger, ['support'], () => 0);
+  assert.deepEqual(
+    read.map(({ channel, sender }) => [channel, sender]),
+    listed,
+  );
+  assert.equal(await pairings.remove('sales', '1'), 'not_found');
+  assert.equal(await pairings.remove('support', '2'), 'done');
+  assert.equal(pairings.isAdmitted('messenger_a', '1'), true);
+  pairings.use([]);
+  assert.deepEqual(await rows(), [['messenger_a', '1']], 'its channel left the configuration');
 });

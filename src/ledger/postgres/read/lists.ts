@@ -139,11 +139,12 @@ function newestFirst(a: StreamRow, b: StreamRow): number {
 /** The greatest time that an id can have. */
 export const timeMax = 2 ** 50 - 1;
 
-/** Conditions for a channel key, or for all channels of a type; null: no condition. */
+/** Conditions for a channel key, or for all channels of a registered name; null: no condition. */
 export function onChannel(asked: string | null, values: Values): readonly string[] {
   if (asked === null) return [];
   const name = values.put(asked);
-  return [`(channel = ${name} OR split_part(channel, ':', 1) = ${name})`];
+  const registered = "split_part(split_part(channel, ':', 1), '@', 1)";
+  return [`(channel = ${name} OR ${registered} = ${name})`];
 }
 
 /** A value of a statement. */

@@ -119,9 +119,9 @@ function channelsIn(db: DatabaseSync, table: 'inbox' | 'turns'): readonly Channe
   return keys;
 }
 
-/** The channel keys of a type that have data, in order. */
-export function listChannelKeys(db: DatabaseSync, type: string): readonly ChannelKey[] {
-  const [first, end] = keysOf(type);
+/** The channel keys of a registered name that have data, in order. */
+export function listChannelKeys(db: DatabaseSync, name: string): readonly ChannelKey[] {
+  const [first, end] = keysOf(name);
   const keys = new Set(db.prepare(openKeys).all(first, end).map(channelOf));
   for (const table of indexedTables) {
     const next = db.prepare(
