@@ -9,9 +9,8 @@ export type MessageId = Branded<string, 'MessageId'>;
 export type ReplyId = Branded<string, 'ReplyId'>;
 export type ApprovalId = Branded<string, 'ApprovalId'>;
 /**
- * One connection to one platform: the channel's type, and on messengers `:` and the bot's id
- * (`webhook`, `messenger_a:4711`). The name and `@` stand before the type of a channel that has a
- * name of its own (`support@messenger_a:4711`).
+ * One connection to one platform: the channel's type, and on messengers `:` and the bot's id. A
+ * channel with a name of its own has the name and `@` before its type (`intake@webhook`).
  */
 export type ChannelKey = Branded<string, 'ChannelKey'>;
 /** The conversation id in its text form, unique within a channel. */
@@ -83,7 +82,8 @@ export function channelKeyOf(
   { name, type }: { readonly name: string; readonly type: string },
   bot: string | null,
 ): ChannelKey {
-  return `${name === type ? type : `${name}@${type}`}${bot === null ? '' : `:${bot}`}` as ChannelKey;
+  const named = name === type ? type : `${name}@${type}`;
+  return (bot === null ? named : `${named}:${bot}`) as ChannelKey;
 }
 
 /** The name by which routes, grants and metrics know the channel. Without a name it is the type. */

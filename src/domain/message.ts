@@ -31,8 +31,8 @@ export type Message = {
    */
   readonly route?: RouteTaken;
   /**
-   * Other ids of its chat that a route may name: the id of a Telegram group before it became a
-   * supergroup, the channel of a Discord thread. Absent: none.
+   * Other ids of its chat that a route may name: the former id of a group, the channel of a
+   * thread. Absent: none.
    */
   readonly chatAliases?: readonly string[];
   /** Only on a stranger's message: the reply has this code, and svc keeps none of the text. */

@@ -1,6 +1,6 @@
 /**
- * Asks an unanswered turn again: in its remembered words, with all its attachments, and of the brain
- * that was asked before. The turn stays as private as it was.
+ * Asks an unanswered turn again: in its remembered words, with all its attachments, and of the
+ * brain that was asked before. The turn stays as private as it was.
  */
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';

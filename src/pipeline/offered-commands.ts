@@ -31,8 +31,8 @@ const descriptions = {
 export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(descriptions));
 
 /**
- * Lists triggers first, then the commands of routes. A trigger with the word of a command replaces that command; only an
- * approval with a code still works.
+ * Lists triggers first, then the commands of routes. A trigger with the word of a command replaces
+ * that command; only an approval with a code still works.
  */
 export function commandsListed(
   understood: CommandsOn,

@@ -113,13 +113,12 @@ function factsOf({ session }: Pick<ActiveChannel, 'session'>, message: RoutedMes
 
 /**
  * The parts of one message have times this close. A client sends them one after the other, and
- * Telegram dates them in whole seconds.
+ * a platform may date them in whole seconds.
  */
 const partMsMax = 2_000;
 /**
- * Telegram's clients cut a text that is longer than 4,096 characters. Its desktop client looks for
- * the best place in the second half, the one on Android in the last 300 characters. Discord's
- * client cuts no text.
+ * Some clients cut a text that is longer than the 4,096 characters of one message. They look for
+ * the best place in its second half, or in its last 300 characters.
  */
 const splitCharactersMin = 2_048;
 

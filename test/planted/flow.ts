@@ -116,10 +116,10 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'An edit is public although its message may be private.',
-    file: 'src/pipeline/quoted-message.ts',
+    file: 'src/pipeline/route.ts',
     find: "sensitivity: isPublic ? 'public' : 'private'",
     replace: "sensitivity: 'public'",
-    seenBy: ['src/pipeline/edit-labels.test.ts', 'test/privacy/said-again.test.ts'],
+    seenBy: ['src/pipeline/route.test.ts', 'test/privacy/said-again.test.ts'],
   },
   {
     name: 'What is asked again is shown to the model twice.',
