@@ -26,7 +26,10 @@ export type ToldMessage = {
 /** What the explanation has to know of the channel. */
 export type ChannelOfMessage = {
   /** `placeOf` of the channel's kind. */
-  placeOf(conversation: string): { readonly chat: string; readonly topic: string | null };
+  readonly placeOf: (conversation: string) => {
+    readonly chat: string;
+    readonly topic: string | null;
+  };
   /** The triggers of sessions; empty: there are none. */
   readonly triggers: readonly string[];
 };

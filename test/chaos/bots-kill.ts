@@ -50,7 +50,11 @@ export const botsKill: Proof = {
     const left = leftIn(database);
     const all = { ...faults, ...left, 'asked of a wrong brain': scene.wrong.length };
     const none = Object.fromEntries(Object.keys(all).map((name) => [name, 0]));
-    assert.deepEqual(all, none, `of ${talk.said.length} messages; ${scene.wrong.slice(0, 3)}`);
+    assert.deepEqual(
+      all,
+      none,
+      `of ${talk.said.length} messages; ${scene.wrong.slice(0, 3).join(', ')}`,
+    );
     return { kind: 'proved', figures: { ...figures, ...all } };
   },
 };

@@ -123,16 +123,16 @@ function trial(ports: Ports): Route {
 
 async function tryBrain(
   ports: Ports,
-  asked: Described<typeof draftSchema>,
+  body: Described<typeof draftSchema>,
   left: AbortSignal,
   wantsEvents: boolean,
 ): Promise<Answer> {
-  const { config, brain, text, sensitivity, history, sender, chat, topic } = asked;
+  const { config, brain, text, sensitivity, history, sender, chat, topic } = body;
   if (Buffer.byteLength(config) > configBytesMax) {
     return problem(413, 'body_too_large', `The configuration is over ${configBytesMax} bytes.`);
   }
   if (text.trim() === '') return malformed('text is empty.');
-  const channel = asked.channel === null ? null : registeredName(asked.channel);
+  const channel = body.channel === null ? null : registeredName(body.channel);
   if (channel !== null && !isChannelName(channel)) return malformed('channel is no channel name.');
   if (channel === null && brain === null) return malformed('brain and channel are missing.');
   const turns = (history ?? []).map(({ asked, answered }) => ({

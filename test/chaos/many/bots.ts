@@ -184,15 +184,15 @@ export type BotsScene = {
   readonly models: readonly string[];
   /** Messages that a wrong brain was asked, which `judge` finds. */
   readonly wrong: readonly string[];
-  documentFor(modelUrl: string): object;
-  judge(text: string, model: string): void;
+  readonly documentFor: (modelUrl: string) => object;
+  readonly judge: (text: string, model: string) => void;
 };
 
-async function startOneOfEach(people: number, random: () => number): Promise<BotsScene> {
+async function startOneOfEach(each: number, random: () => number): Promise<BotsScene> {
   await using opening = new AsyncDisposableStack();
   const platforms = [
-    opening.use(await startTelegram(people, random)),
-    opening.use(await startDiscord(people)),
+    opening.use(await startTelegram(each, random)),
+    opening.use(await startDiscord(each)),
   ];
   opening.move();
   return {

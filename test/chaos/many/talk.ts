@@ -92,7 +92,9 @@ export class Talk {
 /** One answer for each message, in its chat's order; a second one only after a cut attempt. */
 export function auditTalk({ said, blows }: Talk) {
   const answers = [...new Set(said.map(({ platform }) => platform))].flatMap((platform) =>
-    platform.answers().map((answer) => ({ ...answer, from: `${platform.name}-${answer.place}` })),
+    platform
+      .answers()
+      .map((answer) => ({ ...answer, answered: `${platform.name}-${answer.place}` })),
   );
   const first = new Map<string, number>();
   const newest = new Map<string, number>();
@@ -105,11 +107,11 @@ export function auditTalk({ said, blows }: Talk) {
   };
   const known = new Set(said.map(({ text }) => `re: ${text}`));
   let repeats = 0;
-  for (const { text, at, from } of answers) {
+  for (const { text, at, answered } of answers) {
     const [, chat = '', number = ''] = text.split(' ');
     const before = first.get(text);
     if (!known.has(text)) faults['answers to nobody']++;
-    else if (chat !== from) faults['in a wrong chat']++;
+    else if (chat !== answered) faults['in a wrong chat']++;
     if (before !== undefined) {
       repeats++;
       if (!blows.some(({ from, to }) => from <= at && to >= before)) faults['doubled alone']++;

@@ -154,9 +154,9 @@ class BotTalk {
   #say(chat: Chat, text: string): void {
     this.noteConfirmed();
     const hasCommand = this.#random() < commandShare;
-    const isOfHalf = this.half.includes(chat.id);
+    const message = { isOfHalf: this.half.includes(chat.id), hasCommand };
     const times = { beganAt: Date.now(), acceptedAt: Infinity };
-    this.#messages.set(`re: ${text}`, { isOfHalf, hasCommand, ...times });
+    this.#messages.set(`re: ${text}`, { ...message, ...times });
     this.#telegram.say(chat, hasCommand ? `${command}${text}` : text);
   }
 }
