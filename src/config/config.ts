@@ -189,7 +189,7 @@ export type ApproverConfig = {
 };
 
 /**
- * Whether the channel is configured, and its user ids are digits, is for `rules-routes.ts` to say.
+ * `rules-approvers.ts` says whether the channel is configured, and its user ids are digits.
  * @returns null when the text names no possible channel, or no possible user
  */
 export function parseApprover(text: string): ApproverConfig | null {

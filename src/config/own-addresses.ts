@@ -40,9 +40,9 @@ export function withAddresses(config: Config, own: OwnAddresses): Config {
   return {
     ...config,
     channels: channels.map((channel) => {
-      const address = isListener(channel) ? ownAddressOf(channel.name, count, own) : undefined;
-      if (!isListener(channel) || address === undefined) return channel;
-      return { ...channel, bind: withFlag(channel.bind, address, addressFlags.webhook) };
+      const given = isListener(channel) ? ownAddressOf(channel.name, count, own) : undefined;
+      if (!isListener(channel) || given === undefined) return channel;
+      return { ...channel, bind: withFlag(channel.bind, given, addressFlags.webhook) };
     }),
     observability:
       admin === null

@@ -58,7 +58,7 @@ export const problemCodes = {
     'A command of a route is / and small letters, digits and _, 32 at most, and is neither a ' +
       'trigger nor a command of svc.',
   ),
-  bad_id: error('An id is empty, has white space, or no platform has such ids.'),
+  bad_id: error('An id is empty or has white space, or its platform has no such ids.'),
   too_long: error('The text is too long.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
   trigger_is_command: warning('A trigger is the word of a command of svc, and takes its place.'),

@@ -42,11 +42,18 @@ export function checkAgent(
   checkMemory(agent, context, document, problems);
   checkHosts(agent, path, problems);
   checkServers(agent, context.brain, document, path, problems);
-  const routed = routesTo(context.brain, document).map((route) => route.channel);
+  const names = document.channels?.map(nameOfChannel);
+  const known = names === undefined || names.includes(undefined) ? null : new Set(names);
+  const routed = new Set(routesTo(context.brain, document).map((route) => route.channel));
   const firstGrants: FirstGrants = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {
     if (grant === undefined) continue;
-    checkGrant(grant, { agent, tools, routed, document }, `${path}.governance[${index}]`, problems);
+    checkGrant(
+      grant,
+      { agent, tools, known, routed, document },
+      `${path}.governance[${index}]`,
+      problems,
+    );
     checkOverlap(grant, index, firstGrants, `${path}.governance[${index}]`, problems);
   }
   checkApprovers(agent, context.brain, path, document, problems);
@@ -153,8 +160,10 @@ function isThisMachine(host: string): boolean {
 type GrantContext = {
   readonly agent: AgentDraft;
   readonly tools: Tools;
+  /** All channels by name; null: a name could not be read. */
+  readonly known: ReadonlySet<string | undefined> | null;
   /** The channels that have a route to the brain. */
-  readonly routed: readonly (string | undefined)[];
+  readonly routed: ReadonlySet<string | undefined>;
   readonly document: DraftDocument;
 };
 
@@ -186,26 +195,24 @@ function checkGrant(
 function checkGrantedChannel(
   name: string,
   grant: GrantDraft,
-  { agent, routed, document }: GrantContext,
+  { agent, known, routed, document }: GrantContext,
   path: string,
   problems: ProblemList,
 ): void {
-  const names = document.channels?.map(nameOfChannel);
-  if (names === undefined || names.includes(undefined)) return;
-  const known = names as readonly string[];
-  if (!known.includes(name) && findKind(name) === undefined) {
+  if (known === null) return;
+  if (!known.has(name) && findKind(name) === undefined) {
     const message = `no channel ${quote(name) ?? 'of this name'} is configured`;
-    return problems.add('unknown_channel', path, message, () => nearRemedy(name, known));
+    const remedy = (): string => nearRemedy(name, [...known] as string[]);
+    return problems.add('unknown_channel', path, message, remedy);
   }
+  if (known.has(name) && (routed.has(name) || findKind(name) === undefined)) return;
   // A grant by a type does not hold on a channel of this type that has a name of its own.
-  const meant = routed.includes(name)
-    ? undefined
-    : document.channels?.find((one) => {
-        const other = nameOfChannel(one);
-        return one?.type === name && routed.includes(other) && !isGranted(agent, grant, other);
-      });
+  const meant = document.channels?.find((one) => {
+    const other = nameOfChannel(one);
+    return one?.type === name && routed.has(other) && !isGranted(agent, grant, other);
+  });
   const other = nameOfChannel(meant);
-  if (!known.includes(name)) {
+  if (!known.has(name)) {
     const message = 'this channel is not configured';
     const remedy = other === undefined ? 'Configure it, or take it out here.' : remedyFor(other);
     problems.add('grant_idle', path, message, remedy);

@@ -5,6 +5,7 @@ import { badApprover } from './formats.ts';
 import { nearest } from './nearest.ts';
 import type { ProblemList } from './problems.ts';
 import { nameOfChannel } from './rules-channels.ts';
+import { comparedNamesMax } from './rules-routes.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;
@@ -76,11 +77,13 @@ function checkApprover(
   if (channel === undefined) {
     const names = channels.map(nameOfChannel);
     if (names.includes(undefined)) return;
-    const near = nearest(name, names as readonly string[]);
     const message = `${written} is not configured, so nobody is asked there`;
-    const remedy = 'Configure it, or take this approver out.';
-    const guess = near === null ? '' : `Did you mean ${near}? `;
-    return problems.add('approver_unreached', path, message, `${guess}${remedy}`);
+    const remedy = (): string => {
+      const near = nearest(name, (names as readonly string[]).slice(0, comparedNamesMax));
+      const guess = near === null ? '' : `Did you mean ${near}? `;
+      return `${guess}Configure it, or take this approver out.`;
+    };
+    return problems.add('approver_unreached', path, message, remedy);
   }
   if (!/^\d{1,32}$/.test(user)) {
     const { code, message, remedy } = badApprover;

@@ -84,7 +84,7 @@ test('listeners that meet are named with their address', () => {
   const path = change(several, '"path": "/intake"', '"path": "/webhook"');
   assert.match(
     wordsOf(path).join(),
-    /the webhook and the webhook intake would have one address and path: 127\.0\.0\.1:8090\/webhook\./,
+    /webhook and the webhook intake would have one address and path: 127\.0\.0\.1:8090\/webhook\./,
   );
   const overlaps = change(several, here, here.replace('{ "', '{ "bind": ":8090", "'));
   assert.match(

@@ -46,6 +46,7 @@ function checkName(
 ): void {
   const { type, name: written } = channel;
   if (written != null && isReserved(written, type)) {
+    if (type === undefined && written !== completionsName) return;
     const message =
       written === completionsName
         ? 'svc keeps this name for its API of chat completions'
@@ -131,7 +132,8 @@ function checkPlace(earlier: readonly Listener[], one: Listener, problems: Probl
   const flagNames = flags.length === 0 ? '' : ` (${flags.join(', ')})`;
   const both = `${other.what} and ${one.what}`;
   if (urlPath !== null && other.urlPath === urlPath && isSame(other.address, address)) {
-    const message = `${both} would have one address and path${flagNames}: ${address.text}${urlPath}`;
+    const place = `${address.text}${urlPath}`;
+    const message = `${both} would have one address and path${flagNames}: ${place}`;
     problems.add('address_twice', path, message, 'Give one of them another path or port.');
     return;
   }

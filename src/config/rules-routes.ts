@@ -9,7 +9,7 @@ import { nameOfChannel } from './rules-channels.ts';
 import type { DraftDocument } from './schema.ts';
 
 /** The most names that svc compares with an unknown name. */
-const comparedNamesMax = 100;
+export const comparedNamesMax = 100;
 /** What every platform shows of a command's text. */
 const descriptionCharactersMax = 100;
 
@@ -26,8 +26,11 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
   });
   checkTargets(document, channels, brains, problems);
   checkOrder(document, problems);
+  const types = new Map(document.channels?.map((one) => [nameOfChannel(one), one?.type]));
   for (const [index, route] of (document.routes ?? []).entries()) {
-    if (route !== undefined) checkRoute(route, `routes[${index}]`, document, problems);
+    if (route === undefined) continue;
+    const type = route.channel === undefined ? undefined : types.get(route.channel);
+    checkRoute(route, type, `routes[${index}]`, document, problems);
   }
   const routes = document.routes;
   if (routes === undefined || routes.some((route) => route === undefined)) return;
@@ -58,7 +61,7 @@ function checkTargets(
     if (isUnknown(route?.channel, channelsKnown)) {
       const { channel = '' } = route ?? {};
       const message = `no channel ${quote(channel) ?? 'of this name'} is configured`;
-      const remedy = (): string => nearRemedy(channel, namesOf(channelsKnown, comparedNamesMax));
+      const remedy = (): string => nearRemedy(channel, [...(channelsKnown ?? [])]);
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
     if (isUnknown(route?.brain, brainsKnown)) {
@@ -74,7 +77,7 @@ function checkTargets(
 
 /** What to do about the name of a channel that is not configured. */
 export function nearRemedy(name: string, known: readonly string[]): string {
-  const near = nearest(name, known);
+  const near = nearest(name, known.slice(0, comparedNamesMax));
   const list = shortList(known.slice(0, namesMax), known.length);
   return near === null
     ? `Configure it, or write one of: ${list}.`
@@ -148,9 +151,13 @@ function checkOrder({ routes, brains }: DraftDocument, problems: ProblemList): v
       const { brain, when = null } = route!;
       return { index, brain, conditions: hasConditions(when) ? conditionsOf(when) : null };
     });
-    for (const [at, one] of placed.entries()) checkReached(one, placed.slice(0, at), problems);
-    checkSameCommands(read, placed, problems);
-    const last = placed.find(({ conditions }) => conditions === null);
+    const firsts: Firsts = new Map();
+    for (const one of placed) {
+      checkReached(one, firsts, problems);
+      if (!firsts.has(one.conditions)) firsts.set(one.conditions, one);
+    }
+    checkSameCommands(read, firsts, problems);
+    const last = firsts.get(null);
     if (last === undefined && isWhole && read.length === entries.length) {
       const message = `all routes of ${channel} have conditions, and other messages have no brain`;
       const remedy = 'Add a route without "when" behind them.';
@@ -160,11 +167,14 @@ function checkOrder({ routes, brains }: DraftDocument, problems: ProblemList): v
   }
 }
 
-function checkReached(one: Placed, earlier: readonly Placed[], problems: ProblemList): void {
+/** By conditions: the first route of a channel that has them. */
+type Firsts = Map<string | null, Placed>;
+
+function checkReached(one: Placed, earlier: Firsts, problems: ProblemList): void {
   const { index, brain, conditions } = one;
   if (brain === undefined) return;
   const path = `routes[${index}]`;
-  const same = earlier.find((other) => other.conditions === conditions);
+  const same = earlier.get(conditions);
   if (same?.brain === brain) {
     const message = `routes[${same.index}] says the same`;
     return problems.add('route_repeated', path, message, 'Remove one of them.');
@@ -175,7 +185,7 @@ function checkReached(one: Placed, earlier: readonly Placed[], problems: Problem
     const remedy = 'Keep one route for each channel, or say in "when" what goes to the other.';
     return problems.add('routed_twice', `${path}.brain`, message, remedy);
   }
-  const before = earlier.find((other) => other.conditions === null) ?? same;
+  const before = earlier.get(null) ?? same;
   if (before === undefined) return;
   const what = before.conditions === null ? 'every message' : 'the same messages';
   const message = `this route is never reached: routes[${before.index}] takes ${what} before`;
@@ -187,15 +197,14 @@ function checkReached(one: Placed, earlier: readonly Placed[], problems: Problem
 /** Warns of a command that an earlier route with the same other conditions has. */
 function checkSameCommands(
   entries: readonly (readonly [number, RouteDraft | undefined])[],
-  placed: readonly Placed[],
+  firstRoutes: Firsts,
   problems: ProblemList,
 ): void {
   const firsts = new Map<string, number>();
-  for (const [at, [index, route]] of entries.entries()) {
+  for (const [index, route] of entries) {
     const when = route?.when;
-    const { conditions } = placed[at]!;
-    const isTold = placed.slice(0, at).some((one) => one.conditions === conditions);
-    if (when == null || conditions === null || isTold) continue;
+    // A route with the same conditions is told of as a whole.
+    if (when == null || firstRoutes.get(conditionsOf(when))?.index !== index) continue;
     const others = conditionsOf({ ...when, commands: null });
     for (const [place, command] of (when.commands ?? []).entries()) {
       const first = firsts.get(`${others} ${command}`) ?? index;
@@ -237,7 +246,8 @@ function checkPrivate(
 // The conditions of one route.
 
 function checkRoute(
-  { channel: name, when, description }: RouteDraft,
+  { when, description }: RouteDraft,
+  type: ChannelType | undefined,
   path: string,
   document: DraftDocument,
   problems: ProblemList,
@@ -257,8 +267,7 @@ function checkRoute(
   }
   if (when == null) return;
   checkCommands(when, `${path}.when`, document, problems);
-  const type = document.channels?.find((one) => nameOfChannel(one) === name)?.type;
-  checkIds(when, name === undefined ? undefined : type, `${path}.when`, problems);
+  checkIds(when, type, `${path}.when`, problems);
 }
 
 function checkIds(

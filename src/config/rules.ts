@@ -1,6 +1,6 @@
 /**
  * Checks the fields of a configuration together, for problems that no field has alone. The other
- * `rules-*.ts` files have the checks of brains, agents, MCP servers, and routes.
+ * `rules-*.ts` files have the checks of channels, brains, agents, MCP servers, and routes.
  */
 import type { ChannelKind } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';

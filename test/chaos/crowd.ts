@@ -14,7 +14,15 @@ export type Tried = {
   readonly fault: string | null;
 };
 
-export type Said = { readonly text: string; readonly id: string };
+/** `beganAt` and `acceptedAt`: the first try, and the first 200; milliseconds since 1970. */
+export type Said = {
+  readonly text: string;
+  readonly id: string;
+  /** The command before the text, with a space behind it; empty: there is none. */
+  readonly command: string;
+  readonly beganAt: number;
+  readonly acceptedAt: number;
+};
 
 /** A new conversation begins after this many messages, so that no history grows for ever. */
 const linesOfConversation = 30;
@@ -31,6 +39,8 @@ export class Crowd {
   /** Called at each message's first 200. */
   onAccepted: (id: string) => void = () => {};
   onTried: (tried: Tried) => void = () => {};
+  /** The command before the next message's text. */
+  commandNext: () => string = () => '';
   /** The address for all later messages. */
   url: string;
   /** The longest pause of a person between two messages. */
@@ -78,35 +88,37 @@ export class Crowd {
       const said = this.accepted.get(conversation) ?? [];
       this.accepted.set(conversation, said);
       const text = `${conversation} ${number % linesOfConversation}`;
-      const id = await this.#say(conversation, text);
+      const command = this.commandNext();
+      const beganAt = Date.now();
+      const id = await this.#say(conversation, text, command);
       if (id === null) return;
       this.onAccepted(id);
-      said.push({ text, id });
+      said.push({ text, id, command, beganAt, acceptedAt: Date.now() });
       for (const wake of this.#waiting.splice(0)) wake();
-      if (this.#random() < 0.05) await this.#sayAgain(conversation, text, id);
+      if (this.#random() < 0.05) await this.#sayAgain(said.at(-1)!, conversation);
       await pause(this.#random() * this.pauseMs);
     }
   }
 
   /** @returns the id; null: the crowd left before the 200 */
-  async #say(conversation: string, text: string): Promise<string | null> {
+  async #say(conversation: string, text: string, command: string): Promise<string | null> {
     while (!this.#left) {
-      const id = await this.#try(conversation, text);
+      const id = await this.#try(conversation, text, command);
       if (id !== null) return id;
       await pause(betweenTriesMs);
     }
     return null;
   }
 
-  async #sayAgain(conversation: string, text: string, first: string): Promise<void> {
-    const id = await this.#try(conversation, text);
+  async #sayAgain({ text, id: first, command }: Said, conversation: string): Promise<void> {
+    const id = await this.#try(conversation, text, command);
     if (id === null) return;
     this.resends++;
     if (id !== first) this.secondIds++;
   }
 
-  async #try(conversation: string, text: string): Promise<string | null> {
-    const message = { sender_id: conversation, text };
+  async #try(conversation: string, text: string, command: string): Promise<string | null> {
+    const message = { sender_id: conversation, text: `${command}${text}` };
     const { url } = this;
     const startedAt = performance.now();
     const report = (status: number | null, fault: string | null): void =>

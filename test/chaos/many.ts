@@ -115,7 +115,7 @@ async function handoverMs({ fleet, model }: Town, end: 'kill' | 'terminate'): Pr
 }
 
 /** Adds the rows and the last logs of all svc to an error of `run`. */
-async function told<T>(fleet: Fleet, run: () => Promise<T>): Promise<T> {
+export async function told<T>(fleet: Fleet, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -4,6 +4,8 @@
  */
 import { approvals } from './approvals.ts';
 import { approvalsMany } from './approvals-many.ts';
+import { botsKill } from './bots-kill.ts';
+import { botsMany } from './bots-many.ts';
 import { canaries } from './canaries.ts';
 import { conversations } from './conversations.ts';
 import { discordKill } from './discord-kill.ts';
@@ -25,6 +27,7 @@ import { postgres } from './postgres.ts';
 import { previews } from './previews.ts';
 import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
+import { routesReload } from './routes-reload.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
 import { spend } from './spend.ts';
@@ -40,18 +43,21 @@ export const proofs: readonly Proof[] = [
   gatheringKill,
   privateProof,
   postgres,
+  botsMany,
   approvals,
   unread,
   canaries,
   hotReload,
   approvalsMany,
   telegramKill,
+  botsKill,
   paced,
   upgradeMany,
   spend,
   mcp,
   slowHeaders,
   networkFaultsProof,
+  routesReload,
   conversations,
   discordKill,
   kill,

@@ -267,7 +267,6 @@ export const routeCases: readonly Case[] = [
     ],
     'private_falls_through',
     'routes[0]',
-    'route_repeated',
   ),
   spoil(plain)(
     'speech of a channel with one private brain among its routes',

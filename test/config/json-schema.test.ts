@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { jsonSchema } from '../../src/config/json-schema.ts';
 import { fieldCases } from './cases-fields.ts';
+import { several } from './cases-routes.ts';
 import { unmark } from './cases.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
@@ -71,6 +72,10 @@ test('the JSON Schema accepts the golden files', () => {
     if (name.endsWith('.parsed.json')) continue;
     assert.ok(accepts(schema, JSON.parse(readFileSync(join(golden, name), 'utf8'))), name);
   }
+});
+
+test('the JSON Schema accepts several bots, and routes with conditions', () => {
+  assert.ok(accepts(schema, JSON.parse(several)));
 });
 
 /** A pattern cannot express all rules of an address, a URL or a name. */

@@ -5,7 +5,9 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { startConfigured, type Told } from './program.ts';
+import { runCommand } from '../support/in-process.ts';
+import { secret } from '../support/program.ts';
+import { adminToken, startConfigured, type Told } from './program.ts';
 
 type Service = Awaited<ReturnType<typeof startConfigured>>;
 
@@ -73,6 +75,33 @@ test('what is no configuration, or lacks a secret, names every problem', async (
   Object.assign(noSkills.brains[0]!, { agent: { tools: ['echo'], skills_dir: 'none' } });
   await assertRefused(service, await service.put(noSkills), 422, 'config_invalid');
   await assertFileStays(service);
+});
+
+test('two bots with one token are refused in the same words by a start and the API', async () => {
+  const token = `4711:${'x'.repeat(40)}`;
+  const env = { BOT_A: token, BOT_B: token };
+  await using service = await startConfigured({}, env);
+  const { first } = service;
+  const bot = { type: 'messenger_a', mode: 'polling', access: { allow: ['1'] } };
+  const channels = [
+    ...first.channels,
+    { ...bot, token_env: 'BOT_A' },
+    { ...bot, name: 'support', token_env: 'BOT_B' },
+  ];
+  const words = 'BOT_A and BOT_B have one token, and each bot needs its own';
+  const routes = [...first.routes, { channel: 'support', brain: 'echo' }];
+  const told = await service.put({ ...first, channels, routes });
+  await assertRefused(service, told, 422, 'config_invalid');
+  assert.match(told.body.detail!, new RegExp(`channels\\[2\\]\\.token_env: ${words}\\.`));
+  await writeFile(service.file, JSON.stringify({ ...first, channels, routes }));
+  const more = { ...env, WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken };
+  const start = await runCommand(['serve', '--config', service.file], { env: more });
+  assert.equal(start.code, 78, start.err);
+  assert.ok(start.err.includes(`channels[2].token_env: ${words}.`), start.err);
+  const checked = await runCommand(['config', 'check', '--preflight', service.file], { env: more });
+  assert.equal(checked.code, 78, checked.out);
+  assert.ok(checked.out.includes(words), checked.out);
+  assert.ok(![told.body.detail, start.err, checked.out].join().includes('x'.repeat(40)));
 });
 
 test('what belongs to the process needs a restart, and says which fields', async () => {

@@ -72,8 +72,22 @@ export const config: readonly Fault[] = [
     name: 'A channel with routes to two brains goes to the first without a word.',
     file: 'src/config/rules-routes.ts',
     find: 'if (same?.brain === brain) {',
-    replace: 'if (same?.brain !== undefined) {',
+    replace: 'if (same !== undefined) {',
     seenBy: ['test/config/problems.test.ts'],
+  },
+  {
+    name: 'Nobody is told that private texts go to a public brain where they miss a condition.',
+    file: 'src/config/rules-routes.ts',
+    find: "if (sensitivityOf(last.brain) !== 'public') return;",
+    replace: 'if (last.index >= 0) return;',
+    seenBy: ['test/config/problems.test.ts'],
+  },
+  {
+    name: 'Two bots start with one token, and each loses messages to the other.',
+    file: 'src/config/secrets.ts',
+    find: 'if (first === undefined || first === tokenEnv) return [];',
+    replace: "if (first !== '') return [];",
+    seenBy: ['test/config/refusals.test.ts'],
   },
 ];
 

@@ -7,14 +7,21 @@ import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
 
 export type PrivateTurns = Pick<LedgerReader, 'privateConversations'>;
 
-/** A warning for each such route; none if the storage cannot be read. */
+/**
+ * A warning for each such route; none if the storage cannot be read. A channel whose other routes
+ * have a private brain is not public, so nobody expects its private texts at a cloud model.
+ */
 export async function warnOfPrivateTurns(
   { routes, brains }: Config,
   reader: PrivateTurns,
 ): Promise<readonly ConfigProblem[]> {
   const found: ConfigProblem[] = [];
-  for (const [index, { channel, brain: name }] of routes.entries()) {
-    const brain = brains.find((one) => one.name === name);
+  const brainOf = (name: string): BrainConfig | undefined =>
+    brains.find((one) => one.name === name);
+  for (const { channel, brain: name, number } of routes) {
+    const own = routes.filter((one) => one.channel === channel);
+    if (own.some((one) => brainOf(one.brain)?.sensitivity === 'private')) continue;
+    const brain = brainOf(name);
     if (brain === undefined || !asksElsewhere(brain)) continue;
     const count = await countOn(channel, reader);
     if (count === 0) continue;
@@ -23,7 +30,7 @@ export async function warnOfPrivateTurns(
       `${plural(count, 'conversation')} on ${channel} ${hold} private texts, and ${name} asks ` +
       'cloud models, which will not see those';
     const remedy = 'Route the channel to a brain with local models to have them seen.';
-    found.push(problemWithoutPlace('private_not_shown', `routes[${index}]`, message, remedy));
+    found.push(problemWithoutPlace('private_not_shown', `routes[${number - 1}]`, message, remedy));
   }
   return found;
 }
@@ -36,9 +43,9 @@ function asksElsewhere({ sensitivity, agent, policy, models }: BrainConfig): boo
   return askedModels.some(({ locality }) => locality === 'cloud');
 }
 
-async function countOn(type: string, reader: PrivateTurns): Promise<number> {
+async function countOn(channel: string, reader: PrivateTurns): Promise<number> {
   try {
-    return await reader.privateConversations(type);
+    return await reader.privateConversations(channel);
   } catch (error) {
     if (error instanceof ReadFailed) return 0;
     throw error;

@@ -264,7 +264,8 @@ test('a second webhook comes, moves and goes by its name', () => {
     start,
   );
   assert.deepEqual(moved.consequences, [
-    'the webhook intake listener restarts: it listens on 127.0.0.1:9 in the place of 127.0.0.1:8090',
+    'the webhook intake listener restarts: it listens on 127.0.0.1:9 in the place of ' +
+      '127.0.0.1:8090',
   ]);
   const host = changesAfter(
     (document) => (document.channels[1].webhook = { path: '/intake', bind: ':9' }),

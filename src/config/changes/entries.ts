@@ -22,9 +22,9 @@ export function canonical(name: string): string {
 export type KeyedEntry = { readonly key: string; readonly index: number; readonly value: Json };
 
 /**
- * The entries of a list, each with a key that stays the same when it moves: the registered name of a
- * channel, the name of a brain, provider and id of a model, a route's channel with its conditions. A
- * second entry with a key gets another key.
+ * The entries of a list, each with a key that stays the same when it moves: the registered name of
+ * a channel, the name of a brain, provider and id of a model, a route's channel with its
+ * conditions. A second entry with a key gets another key.
  * @param name the list's own key, such as `brains`
  */
 export function keyedEntries(list: Value, name: string): readonly KeyedEntry[] {

@@ -87,8 +87,13 @@ export function talkOn({ telegram }: Stage, random: Random, people: number): Tal
   });
 }
 
+type SentText = { readonly chatId: number; readonly text: string };
+
 /** Each message has one answer, in its own chat and in order. */
-export function auditTalk({ said }: Talk, { telegram }: Stage) {
+export function auditTalk(
+  { said }: Pick<Talk, 'said'>,
+  { telegram }: { readonly telegram: { readonly sent: readonly SentText[] } },
+) {
   const asked = new Map(said.map(({ chat, text }) => [`re: ${text}`, chat]));
   const seen = new Set<string>();
   const newest = new Map<number, number>();

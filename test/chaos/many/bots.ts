@@ -36,43 +36,48 @@ export class Bots implements AsyncDisposable {
   readonly platforms: readonly Platform[];
   readonly entries: Entries;
   readonly talk: Talk;
+  /** Messages that a wrong brain was asked. */
+  readonly wrong: readonly string[];
   readonly #random: () => number;
   readonly #own: AsyncDisposableStack;
   /** Milliseconds from a strike until another svc had entered. */
   readonly #tookMs: Record<How, number[]> = { kill: [], term: [], pause: [] };
 
   private constructor(
-    { fleet, platforms }: Pick<Bots, 'fleet' | 'platforms'>,
+    { fleet, platforms, wrong }: Pick<Bots, 'fleet' | 'platforms' | 'wrong'>,
     random: () => number,
     own: AsyncDisposableStack,
   ) {
     this.fleet = fleet;
     this.platforms = platforms;
+    this.wrong = wrong;
     this.#random = random;
     this.entries = new Entries(fleet, platforms);
     this.talk = new Talk(platforms, people, random);
     this.#own = own;
   }
 
-  static async open(random: () => number, instances: number): Promise<Bots> {
+  static async open(
+    random: () => number,
+    instances: number,
+    start = startOneOfEach,
+  ): Promise<Bots> {
     await using opening = new AsyncDisposableStack();
     const server = opening.use(await PostgresServer.start());
-    const platforms = [
-      opening.use(await startTelegram(people, random)),
-      opening.use(await startDiscord(people)),
-    ];
+    const { platforms, documentFor, env, models, wrong, judge } = await start(people, random);
+    for (const platform of platforms) opening.use(platform);
     const script = ({ body }: ModelCall) => {
-      const { messages } = body as { messages: { content: string }[] };
+      const { messages, model } = body as { messages: { content: string }[]; model: string };
       const text = messages.at(-1)!.content;
+      judge(text, model);
       const delayMs = isLong(text) ? longModelMs : random() * modelMs;
       return { answer: `re: ${text}`, delayMs };
     };
-    const model = opening.use(await startFakeOllama(script));
-    const document = documentFor(platforms, model.url);
-    const env = Object.fromEntries(platforms.map(({ type, token }) => [tokenOf(type), token]));
+    const model = opening.use(await startFakeOllama(script, { models }));
+    const document = documentFor(model.url);
     const common = { servers: aloneServer(server), instances, random };
     const fleet = opening.use(await Fleet.start({ ...common, document, hasWebhook: false, env }));
-    return new Bots({ fleet, platforms }, random, opening.move());
+    return new Bots({ fleet, platforms, wrong }, random, opening.move());
   }
 
   /** Everybody is answered once, since svc looks for missed messages in known chats only. */
@@ -117,7 +122,8 @@ export class Bots implements AsyncDisposable {
     await this.entries.looked();
     this.check();
     const { figures, faults } = auditTalk(this.talk);
-    const left = { ...(await this.fleet.rows.left()), ...faults };
+    const wrong = { 'asked of a wrong brain': this.wrong.length };
+    const left = { ...(await this.fleet.rows.left()), ...faults, ...wrong };
     assert.deepEqual(left, Object.fromEntries(Object.keys(left).map((name) => [name, 0])));
     return {
       ...figures,
@@ -150,14 +156,14 @@ export class Bots implements AsyncDisposable {
 
   /** The svc that has a messenger's bot, once that one is at work. */
   async #holder(platform: Platform): Promise<Instance> {
-    const what = `${platform.type} is entered by one that is at work`;
+    const what = `${platform.name} is entered by one that is at work`;
     await until(what, () => isThere(this.entries.newest(platform)));
     return this.entries.newest(platform)!.instance;
   }
 
   /** Resolves when another svc has entered. */
   async #movedFrom(platform: Platform, { life, name }: Instance): Promise<Entered> {
-    const what = `another one than ${name} enters ${platform.type}`;
+    const what = `another one than ${name} enters ${platform.name}`;
     const from = this.entries.all.length;
     const find = (): Entered | undefined =>
       this.entries.all.slice(from).find((one) => one.platform === platform && one.life !== life);
@@ -170,18 +176,47 @@ function isThere(entered: Entered | null): boolean {
   return entered !== null && entered.instance.life === entered.life && entered.instance.isAtWork;
 }
 
-function documentFor(platforms: readonly Platform[], modelUrl: string): object {
-  const [telegram, discord] = platforms.map(({ type, url }) => {
-    const mode = type === 'telegram' ? 'polling' : 'gateway';
-    return { type, mode, token_env: tokenOf(type), base_url: url };
-  });
-  const where = { port: 1, adminPort: 2, modelUrl, receiverUrl: 'http://127.0.0.1' };
+/** The bots of a proof, and what svc has to know of them. */
+export type BotsScene = {
+  readonly platforms: readonly Platform[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The models that the runtime has. */
+  readonly models: readonly string[];
+  /** Messages that a wrong brain was asked, which `judge` finds. */
+  readonly wrong: readonly string[];
+  readonly documentFor: (modelUrl: string) => object;
+  readonly judge: (text: string, model: string) => void;
+};
+
+async function startOneOfEach(each: number, random: () => number): Promise<BotsScene> {
+  await using opening = new AsyncDisposableStack();
+  const platforms = [
+    opening.use(await startTelegram(each, random)),
+    opening.use(await startDiscord(each)),
+  ];
+  opening.move();
   return {
-    ...webhookConfig(where),
-    channels: [telegram, discord],
-    routes: platforms.map(({ type }) => ({ channel: type, brain: 'echo' })),
+    platforms,
+    env: Object.fromEntries(platforms.map(({ type, token }) => [tokenOf(type), token])),
+    models: [modelId],
+    wrong: [],
+    judge: () => {},
+    documentFor(modelUrl) {
+      const [telegram, discord] = platforms.map(({ type, url }) => {
+        const mode = type === 'telegram' ? 'polling' : 'gateway';
+        return { type, mode, token_env: tokenOf(type), base_url: url };
+      });
+      const where = { port: 1, adminPort: 2, modelUrl, receiverUrl: 'http://127.0.0.1' };
+      return {
+        ...webhookConfig(where),
+        channels: [telegram, discord],
+        routes: platforms.map(({ type }) => ({ channel: type, brain: 'echo' })),
+      };
+    },
   };
 }
 
+/** The model of `webhookConfig`. */
+const modelId = 'llama3.2';
 const isLong = (text: string): boolean => text.endsWith('9');
 const tokenOf = (type: Platform['type']): string => `${type.toUpperCase()}_TOKEN`;

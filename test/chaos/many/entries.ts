@@ -81,7 +81,7 @@ export class Entries {
   }
 
   #tell({ platform, instance, at }: Entered, why: string): void {
-    this.doubles.push(`${platform.type}: ${instance.name} begins one ${why} (${Math.round(at)})`);
+    this.doubles.push(`${platform.name}: ${instance.name} begins one ${why} (${Math.round(at)})`);
   }
 }
 

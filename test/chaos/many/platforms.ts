@@ -1,4 +1,5 @@
 /** One interface for two messengers, as several svc and some people see them. */
+import { registeredName } from '../../../src/config/config.ts';
 import { channelKeyOf } from '../../../src/domain/ids.ts';
 import { startFakeDiscord } from '../../fake/discord.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
@@ -14,6 +15,10 @@ export type Answer = { readonly place: number; readonly text: string; readonly a
 
 export type Platform = AsyncDisposable & {
   readonly type: 'telegram' | 'discord';
+  /** The channel's name, which begins the texts of its people. */
+  readonly name: string;
+  /** The ids of the chats, by place. */
+  readonly chats: readonly (number | string)[];
   /** The name of the bot's lease. */
   readonly post: string;
   readonly url: string;
@@ -26,18 +31,30 @@ export type Platform = AsyncDisposable & {
   answers(): readonly Answer[];
   /** Calls `entered` for each entry from now on. */
   watch(entered: (entry: Entry) => void): void;
+  /** Resolves once it has read all that an ended svc sent. */
+  unconnected(): Promise<void>;
 };
 
-/** @param people their number, each in a private chat */
-export async function startTelegram(people: number, random: () => number): Promise<Platform> {
-  const telegram = await startFakeTelegram({ random });
+/**
+ * @param people their number, each in a private chat
+ * @param bot its name if the channel has one, and its token; left out: the only bot
+ */
+export async function startTelegram(
+  people: number,
+  random: () => number,
+  { name = 'telegram', token }: { readonly name?: string; readonly token?: string } = {},
+): Promise<Platform> {
+  const telegram = await startFakeTelegram({ random, ...(token !== undefined && { token }) });
   const chats = Array.from({ length: people }, (_, place) =>
     telegram.privateChat(telegram.person(`Person ${place}`)),
   );
   const placeOf = new Map(chats.map(({ id }, place) => [id, place]));
+  const registered = { name: registeredName(name), type: 'messenger_a' };
   return {
     type: 'telegram',
-    post: channelKeyOf({ name: 'messenger_a', type: 'messenger_a' }, String(telegram.bot.id)),
+    name,
+    chats: chats.map(({ id }) => id),
+    post: channelKeyOf(registered, String(telegram.bot.id)),
     url: telegram.url,
     port: Number(new URL(telegram.url).port),
     token: telegram.token,
@@ -52,6 +69,7 @@ export async function startTelegram(people: number, random: () => number): Promi
         entered({ port: call.port, isOpen: () => !call.over && !call.gone });
       };
     },
+    unconnected: () => telegram.unconnected(),
     [Symbol.asyncDispose]: () => telegram[Symbol.asyncDispose](),
   };
 }
@@ -65,6 +83,8 @@ export async function startDiscord(people: number): Promise<Platform> {
   const placeOf = new Map(chats.map(({ id }, place) => [id, place]));
   return {
     type: 'discord',
+    name: 'discord',
+    chats: chats.map(({ id }) => id),
     post: channelKeyOf(
       { name: 'messenger_b', type: 'messenger_b' },
       atob(discord.token.split('.')[0]!),
@@ -82,6 +102,7 @@ export async function startDiscord(people: number): Promise<Platform> {
         entered({ port: connection.port, isOpen: () => connection.closed === null });
       };
     },
+    unconnected: () => discord.unconnected(),
     [Symbol.asyncDispose]: () => discord[Symbol.asyncDispose](),
   };
 }

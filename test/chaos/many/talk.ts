@@ -3,10 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Platform } from './platforms.ts';
 import { until, untilAll } from '../../support/waiting.ts';
 
-/** A person with this many open messages is silent. */
-const waitingMax = 20;
-/** The longest pause of a person between two messages. */
-const betweenMs = 600;
+/**
+ * A person with `waitingMax` open messages is silent; `betweenMs` is the longest pause of a person
+ * between two messages.
+ */
+type Manners = { readonly waitingMax: number; readonly betweenMs: number };
+const usual: Manners = { waitingMax: 20, betweenMs: 600 };
 
 type Said = { readonly platform: Platform; readonly place: number; readonly text: string };
 /** A strike that may have cut an attempt, in milliseconds since 1970. */
@@ -18,10 +20,17 @@ export class Talk {
   readonly #platforms: readonly Platform[];
   readonly #people: number;
   readonly #random: () => number;
+  readonly #manners: Manners;
   #over = false;
   #speaking: Promise<void>[] = [];
 
-  constructor(platforms: readonly Platform[], people: number, random: () => number) {
+  constructor(
+    platforms: readonly Platform[],
+    people: number,
+    random: () => number,
+    manners = usual,
+  ) {
+    this.#manners = manners;
     this.#platforms = platforms;
     this.#people = people;
     this.#random = random;
@@ -60,6 +69,7 @@ export class Talk {
   }
 
   async #speak(platform: Platform, place: number): Promise<void> {
+    const { waitingMax, betweenMs } = this.#manners;
     for (let number = 1; !this.#over;) {
       const answers = platform.answers().filter((one) => one.place === place).length;
       if (number - answers < waitingMax) this.#say(platform, place, number++);
@@ -68,7 +78,7 @@ export class Talk {
   }
 
   #say(platform: Platform, place: number, number: number): void {
-    const text = `${platform.type}-${place} ${number}`;
+    const text = `${platform.name}-${place} ${number}`;
     this.said.push({ platform, place, text });
     platform.say(place, text);
   }
@@ -82,17 +92,26 @@ export class Talk {
 /** One answer for each message, in its chat's order; a second one only after a cut attempt. */
 export function auditTalk({ said, blows }: Talk) {
   const answers = [...new Set(said.map(({ platform }) => platform))].flatMap((platform) =>
-    platform.answers(),
+    platform
+      .answers()
+      .map((answer) => ({ ...answer, answered: `${platform.name}-${answer.place}` })),
   );
   const first = new Map<string, number>();
   const newest = new Map<string, number>();
-  const faults = { lost: 0, 'doubled alone': 0, 'out of order': 0, 'answers to nobody': 0 };
+  const faults = {
+    lost: 0,
+    'doubled alone': 0,
+    'out of order': 0,
+    'answers to nobody': 0,
+    'in a wrong chat': 0,
+  };
   const known = new Set(said.map(({ text }) => `re: ${text}`));
   let repeats = 0;
-  for (const { text, at } of answers) {
+  for (const { text, at, answered } of answers) {
     const [, chat = '', number = ''] = text.split(' ');
     const before = first.get(text);
     if (!known.has(text)) faults['answers to nobody']++;
+    else if (chat !== answered) faults['in a wrong chat']++;
     if (before !== undefined) {
       repeats++;
       if (!blows.some(({ from, to }) => from <= at && to >= before)) faults['doubled alone']++;
