@@ -296,14 +296,14 @@ const condition = {
     chats: {
       type: 'list',
       description:
-        'Ids of chats; on Discord of channels, on a webhook of conversations. A Telegram group ' +
-        'that became a supergroup still fits by its former id.',
+        'Ids of chats or channels; on a webhook of conversations. A group that became a ' +
+        'supergroup still fits by its former id.',
       items: { ...idField, description: 'An id, as a text or a number.' },
       itemsMin: 1,
     },
     topics: {
       type: 'list',
-      description: 'Numbers of topics of a Telegram group, or ids of Discord threads.',
+      description: 'Numbers of topics in a group, or ids of threads.',
       items: { ...idField, description: 'An id, as a text or a number.' },
       itemsMin: 1,
     },
