@@ -296,8 +296,8 @@ const condition = {
     chats: {
       type: 'list',
       description:
-        'Ids of chats, groups or channels of the platform; on a webhook of conversations. A ' +
-        'group to which the platform gave a new id still fits by its former id.',
+        'Ids of chats or channels; on a webhook of conversations. A group that became a ' +
+        'supergroup still fits by its former id.',
       items: { ...idField, description: 'An id, as a text or a number.' },
       itemsMin: 1,
     },

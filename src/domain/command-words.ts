@@ -18,7 +18,7 @@ export type CommandWord = (typeof commandWords)[number];
 export const neverTriggers: ReadonlySet<CommandWord> = new Set(['recall', 'notes', 'tools']);
 
 /**
- * A route cannot have these commands. The list never grows: where a later svc has a new command, the
+ * A route cannot have these commands. The list never grows: if a later svc has a new command, the
  * route that has its word keeps it.
  */
 export const neverOfRoutes: ReadonlySet<CommandWord> = new Set([

@@ -94,7 +94,7 @@ function channelChanges(
   });
 }
 
-/** `support (Telegram)`; without a name of its own only the platform. */
+/** The name with the platform behind it; without a name of its own only the platform. */
 function addedName({ key, value }: KeyedEntry): string {
   const type = typeOf(objectOf(value));
   return key === type || type === null ? channelName(key) : `${key} (${channelName(type)})`;

@@ -110,7 +110,7 @@ function orderChanges(pairs: readonly Pair[], to: readonly KeyedEntry[]): readon
   });
 }
 
-/** `the channel Telegram`, or with the route's conditions `the channel Telegram for chat 7`. */
+/** `the channel support`, or with the route's conditions `the channel support for chat 7`. */
 function subjectOf(route: KeyedEntry): string {
   const conditions = conditionsOf(route);
   const channel = `the channel ${channelName(channelOf(route))}`;
