@@ -220,3 +220,54 @@ test('documents that are no configuration at all are told without a fault', () =
     ['the channel webhook is added'],
   );
 });
+
+test('routes are told with their conditions, and their order counts', () => {
+  const route = (brain: string, when?: object) => {
+    return { channel: 'webhook', brain, ...(when === undefined ? {} : { when }) };
+  };
+  const [vip, code] = [
+    route('friend', { senders: ['17', 18] }),
+    route('coder', { commands: ['/c'] }),
+  ];
+  const told = (before: object[], after: object[]) =>
+    changesOf({ routes: before } as never, { routes: after } as never).map(({ text }) => text);
+  assert.deepEqual(told([route('triage')], [vip, route('triage')]), [
+    'the channel webhook, sender 17 or 18, is answered by brain friend',
+  ]);
+  assert.deepEqual(told([vip, code, route('triage')], [code, vip, route('triage')]), [
+    'channel webhook: its routes are tried in the order command /c; sender 17 or 18; ' +
+      'every other message',
+  ]);
+  assert.deepEqual(told([vip], [route('friend', { senders: ['17'] })]), [
+    'channel webhook: the route to brain friend takes sender 17 in the place of sender 17 or 18',
+  ]);
+  assert.deepEqual(told([vip], [{ ...vip, brain: 'other', description: 'Hello.' }]), [
+    'the channel webhook, sender 17 or 18, is answered by brain other in the place of friend',
+    'channel webhook, sender 17 or 18: description none → Hello.',
+  ]);
+});
+
+test('channels are told by their names, and a channel with a new name is another one', () => {
+  const bot = { type: 'telegram', mode: 'polling', token_env: 'BOT' };
+  const told = (before: object, after: object) => {
+    const routed = ({ name = 'messenger_a' }: { name?: string }) => [{ channel: name, brain: 'b' }];
+    const [from, to] = [before, after].map((one) => ({ channels: [one], routes: routed(one) }));
+    return {
+      all: changesOf(from as never, to as never).map(({ text }) => text),
+      then: consequencesOf(from as never, to as never),
+    };
+  };
+  const { all, then } = told(bot, { ...bot, name: 'support' });
+  assert.deepEqual(all, [
+    'the channel support is added',
+    'the channel Telegram is removed',
+    'the channel support is answered by brain b',
+    'the channel Telegram is not answered by brain b any more',
+  ]);
+  assert.deepEqual(then, [
+    'Telegram disconnects; replies of it that are not delivered wait until it is back',
+    'support connects',
+  ]);
+  const same = told({ ...bot, name: 'telegram' }, bot);
+  assert.deepEqual(same.then, []);
+});

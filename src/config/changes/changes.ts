@@ -9,9 +9,10 @@ import type { JsonObject } from '../locate.ts';
 import { brain as brainField, schema } from '../schema.ts';
 import { channel as channelField } from '../schema-channel.ts';
 import { fieldChanges } from './field-changes.ts';
+import { routeChanges } from './route-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
-import { isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
+import { canonical, isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
 
@@ -30,7 +31,7 @@ export function changesOf(before: Value, after: Value): readonly Change[] {
   const changes = [
     ...channelChanges(from, to, restart),
     ...brainChanges(from, to),
-    ...routeChanges(from, to),
+    ...routeChanges(from['routes'], to['routes']).map(({ kind, text }) => change(kind, text)),
     ...blockChanges(from, to, restart),
     ...otherChanges(from, to),
   ];
@@ -173,35 +174,6 @@ function caseChanges(subject: string, before: Value, after: Value): readonly Cha
   return [note(`${subject}: its test cases are changed (${count(before)} → ${count(after)})`)];
 }
 
-function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] {
-  return pairsOf(before['routes'], after['routes'], 'routes').flatMap(({ from, to }) => {
-    const [old, now] = [brainOf(from), brainOf(to)];
-    if (from === null)
-      return [change('added', `the channel ${channelName(to!.key)} is answered by brain ${now}`)];
-    if (to === null)
-      return [
-        change(
-          'removed',
-          `the channel ${channelName(from.key)} is not answered by brain ${old} any more`,
-        ),
-      ];
-    if (old === now) return changesWithin(`route of ${to.key}`, routeField, from.value, to.value);
-    return [
-      change(
-        'changed',
-        `the channel ${channelName(to.key)} is answered by brain ${now} in the place of ${old}`,
-      ),
-    ];
-  });
-}
-
-const routeField = schema.fields.routes.items;
-
-function brainOf(route: KeyedEntry | null): string {
-  const brain = objectOf(route?.value)['brain'];
-  return typeof brain === 'string' && brain !== '' ? brain : '?';
-}
-
 const blocks = ['storage', 'session', 'observability', 'admin'] as const;
 
 function blockChanges(
@@ -277,50 +249,55 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   const refused = new Set(restartFields(before, after));
   const sentences: string[] = [];
-  for (const [type, { value: channel }] of from) {
-    const next = to.get(type);
-    if (next === undefined) sentences.push(endSentence(type));
+  for (const [name, { value: channel }] of from) {
+    const next = to.get(name);
+    const kind = kindIn(channel);
+    if (next === undefined) sentences.push(endSentence(name, kind));
     else {
-      const kind = findKind(type);
       const path = `channels[${next.index}]`;
       const stays = refused.has(`${path}.${kind?.listener?.block}.bind`);
-      if (!stays) sentences.push(...reconnectSentences(type, kind, channel, next.value));
+      if (!stays) sentences.push(...reconnectSentences(name, kind, channel, next.value));
     }
   }
-  for (const [type, { value: channel }] of to) {
-    if (from.has(type)) continue;
-    const listener = findKind(type)?.listener;
+  for (const [name, { value: channel }] of to) {
+    if (from.has(name)) continue;
+    const listener = kindIn(channel)?.listener;
     sentences.push(
       listener
-        ? `the ${channelName(type)} listens on ${bindOf(channel, listener)}`
-        : `${channelName(type)} connects`,
+        ? `the ${channelName(name)} listens on ${bindOf(channel, listener)}`
+        : `${channelName(name)} connects`,
     );
   }
   return sentences;
 }
 
-function endSentence(type: string): string {
-  const what = findKind(type)?.listener
-    ? `the ${channelName(type)} stops listening`
-    : `${channelName(type)} disconnects`;
+function kindIn(channel: JsonObject): ChannelKind | undefined {
+  const { type } = channel;
+  return typeof type === 'string' ? findKind(canonical(type)) : undefined;
+}
+
+function endSentence(name: string, kind: ChannelKind | undefined): string {
+  const what = kind?.listener
+    ? `the ${channelName(name)} stops listening`
+    : `${channelName(name)} disconnects`;
   return `${what}; replies of it that are not delivered wait until it is back`;
 }
 
 function reconnectSentences(
-  type: string,
+  name: string,
   kind: ChannelKind | undefined,
   before: JsonObject,
   after: JsonObject,
 ): readonly string[] {
   if (!kind?.listener) {
     return needsNewConnection(kind, before, after)
-      ? [`${channelName(type)} ends its connection and begins anew`]
+      ? [`${channelName(name)} ends its connection and begins anew`]
       : [];
   }
   const [old, now] = [bindOf(before, kind.listener), bindOf(after, kind.listener)];
   if (old === now) return [];
   return [
-    `the ${channelName(type)} listener restarts: it listens on ${now} in the place of ${old}`,
+    `the ${channelName(name)} listener restarts: it listens on ${now} in the place of ${old}`,
   ];
 }
 
