@@ -19,6 +19,7 @@ const entries: readonly Entry[] = [
   { name: 'desktop', load: async () => (await import('./desktop.ts')).desktop },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
   { name: 'try', load: async () => (await import('./try/try.ts')).tryCases },
+  { name: 'routes', load: async () => (await import('./routes.ts')).routes },
   { name: 'send', load: async () => (await import('./talk/send.ts')).createSend() },
   { name: 'receive', load: async () => (await import('./talk/receive.ts')).receive },
   { name: 'status', load: async () => (await import('./live/status.ts')).status },

@@ -27,7 +27,7 @@ export type RouteFacts = {
 };
 
 export const routeKeys = ['sender', 'chat', 'topic', 'command'] as const;
-type RouteKey = (typeof routeKeys)[number];
+export type RouteKey = (typeof routeKeys)[number];
 
 /**
  * A condition that held, with the entry that the message fits. `value` null: ids are for the

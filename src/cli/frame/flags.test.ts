@@ -45,6 +45,14 @@ test('a missing value, a value too many and an argument too many are wrong', () 
   assert.match(wrong(['a', 'b'], 1), /"b" is one argument too many/);
 });
 
+test('a value may be a negative number, as the id of a Telegram group and its topic are', () => {
+  for (const id of ['-100123', '-100123:7']) {
+    const parsed = parseFlags(['--config', id, '--json'], table);
+    assert.deepEqual(parsed.kind === 'parsed' && { ...parsed.flags }, { config: id, json: true });
+  }
+  assert.match(wrong(['--config', '-1x']), /--config needs a value/);
+});
+
 test('after -- everything is an argument', () => {
   const parsed = parseFlags(['--', '--json'], table, 1);
   assert.deepEqual(parsed.kind === 'parsed' && parsed.positionals, ['--json']);

@@ -58,7 +58,8 @@ export function parseFlags<const Table extends FlagTable>(
     if (flag.type === 'boolean' && value !== undefined) {
       return wrong(`${rawName} takes no value.`);
     }
-    const swallowed = token.inlineValue === false && /^-./.test(value ?? '');
+    // Ids of Telegram groups are negative numbers, and no flag is a number.
+    const swallowed = token.inlineValue === false && /^-(?!\d+(:\d+)?$)./.test(value ?? '');
     if (flag.type !== 'boolean' && (value === undefined || value === '' || swallowed)) {
       return wrong(`${rawName} needs a value after it.`);
     }

@@ -1,0 +1,182 @@
+/**
+ * Explains to a person which route a message takes, and why. The facts may be incomplete: a person
+ * tells some of them, for `svc routes`, or in the builder. Pure.
+ */
+import {
+  leadingCommand,
+  type RouteCondition,
+  type RouteKey,
+  type RouteMatch,
+  type RouteTaken,
+} from './routing.ts';
+
+/** A route of one channel. */
+export type ExplainedRoute = Pick<RouteTaken, 'number' | 'brain'> & {
+  readonly when: RouteCondition | null;
+};
+
+/** What a person tells about a message. null: the person does not tell. */
+export type ToldMessage = {
+  readonly sender: string | null;
+  readonly chat: string | null;
+  readonly topic: string | null;
+  readonly text: string | null;
+};
+
+/** What the explanation has to know of the channel. */
+export type ChannelOfMessage = {
+  /** `placeOf` of the channel's kind. */
+  placeOf(conversation: string): { readonly chat: string; readonly topic: string | null };
+  /** The triggers of sessions; empty: there are none. */
+  readonly triggers: readonly string[];
+};
+
+export const routeVerdicts = ['taken', 'not_taken', 'unknown', 'not_reached'] as const;
+
+export type ExplainedVerdict = {
+  readonly number: number;
+  readonly brain: string;
+  /** `unknown`: the route would come first, if a fact that is not told fits. */
+  readonly verdict: (typeof routeVerdicts)[number];
+  /** For people: part of a sentence, without a full stop. */
+  readonly why: string;
+  /** What the verdict `unknown` depends on; else empty. */
+  readonly missing: readonly RouteKey[];
+};
+
+export type RouteExplanation = {
+  /** The first route that surely fits; null: the last route has conditions, too. */
+  readonly taken: RouteTaken | null;
+  /** One for each route, in order. */
+  readonly routes: readonly ExplainedVerdict[];
+};
+
+/**
+ * Explains the decision of `chooseRoute`. A route that needs a fact which is not told is not taken;
+ * its verdict is `unknown`.
+ * @param routes of one channel, in the order of the configuration
+ */
+export function explainRoutes(
+  routes: readonly ExplainedRoute[],
+  told: ToldMessage,
+  channel: ChannelOfMessage,
+): RouteExplanation {
+  const facts = factsOf(told, channel);
+  let taken: RouteTaken | null = null;
+  const verdicts = routes.map(({ number, brain, when }): ExplainedVerdict => {
+    const route = { number, brain };
+    if (taken !== null) {
+      const why = `route ${taken.number} takes the message before`;
+      return { ...route, verdict: 'not_reached', why, missing: [] };
+    }
+    const results = when === null ? [] : conditionsOf(when).map((one) => tryCondition(one, facts));
+    const failed = results.filter(({ kind }) => kind === 'fails');
+    if (failed.length > 0) {
+      return { ...route, verdict: 'not_taken', why: sentenceOf(failed), missing: [] };
+    }
+    const unknown = results.filter((one) => one.kind === 'unknown');
+    if (unknown.length > 0) {
+      const missing = unknown.map(({ key }) => key);
+      return { ...route, verdict: 'unknown', why: unknownOf(when!, missing), missing };
+    }
+    const matched = results.flatMap((one) => (one.kind === 'holds' ? [one.match] : []));
+    taken = { ...route, matched };
+    const why = results.length === 0 ? 'it takes every other message' : sentenceOf(results);
+    return { ...route, verdict: 'taken', why, missing: [] };
+  });
+  return { taken, routes: verdicts };
+}
+
+/** `the sender is 42 or 43, and the text begins with /code`; null: `every other message`. */
+export function describeCondition(when: RouteCondition | null): string {
+  if (when === null) return 'every other message';
+  return conditionsOf(when)
+    .map(({ key, wanted }) => `${subjects[key]} ${anyOf(wanted)}`)
+    .join(', and ');
+}
+
+type Condition = { readonly key: RouteKey; readonly wanted: readonly string[] };
+
+/** The conditions that a route has. */
+function conditionsOf(when: RouteCondition): readonly Condition[] {
+  const all = [
+    ['sender', when.senders],
+    ['chat', when.chats],
+    ['topic', when.topics],
+    ['command', when.commands],
+  ] as const;
+  return all.flatMap(([key, wanted]) => (wanted === null ? [] : [{ key, wanted }]));
+}
+
+/** `values`: what is known; null is a message without a topic or a command. */
+type KnownFact = { readonly values: readonly (string | null)[]; readonly isComplete: boolean };
+type KnownFacts = Readonly<Record<RouteKey, KnownFact>>;
+
+function factsOf(
+  { sender, chat, topic, text }: ToldMessage,
+  { placeOf, triggers }: ChannelOfMessage,
+): KnownFacts {
+  const place = chat === null ? null : placeOf(chat);
+  // Where a thread is a chat of its own, its channel is another id of that chat.
+  const isChat = topic !== null && placeOf(topic).topic === topic;
+  const chats = [...(isChat ? [topic] : []), ...(place === null ? [] : [place.chat])];
+  const topics = [topic ?? place?.topic ?? null].filter((one) => one !== null);
+  const command = text === null ? null : (leadingCommand(text, triggers)?.command ?? null);
+  return {
+    sender: { values: sender === null ? [] : [sender], isComplete: sender !== null },
+    chat: { values: chats, isComplete: chat !== null },
+    topic: { values: topics, isComplete: topics.length > 0 },
+    command: { values: [command], isComplete: text !== null },
+  };
+}
+
+type Result =
+  | { readonly kind: 'holds'; readonly key: RouteKey; readonly why: string; match: RouteMatch }
+  | { readonly kind: 'fails' | 'unknown'; readonly key: RouteKey; readonly why: string };
+
+function tryCondition({ key, wanted }: Condition, facts: KnownFacts): Result {
+  const { values, isComplete } = facts[key];
+  const value = values.find((one) => one !== null && wanted.includes(one));
+  if (value != null) {
+    return { kind: 'holds', key, why: `${subjects[key]} ${value}`, match: { key, value } };
+  }
+  if (!isComplete) return { kind: 'unknown', key, why: `no ${nouns[key]} is given` };
+  const not = key === 'command' ? 'the text does not begin with' : `${subjects[key]} not`;
+  return { kind: 'fails', key, why: `${not} ${anyOf(wanted)}` };
+}
+
+function unknownOf(when: RouteCondition, missing: readonly RouteKey[]): string {
+  const conditions = conditionsOf(when).filter(({ key }) => missing.includes(key));
+  const needs = conditions.map(({ key, wanted }) => `${subjects[key]} ${anyOf(wanted)}`);
+  const nothing = missing.map((key) => nouns[key]).join(' and no ');
+  return `no ${nothing} is given; the route is taken if ${needs.join(', and ')}`;
+}
+
+function sentenceOf(results: readonly Result[]): string {
+  return results.map(({ why }) => why).join(', and ');
+}
+
+const subjects = {
+  sender: 'the sender is',
+  chat: 'the chat is',
+  topic: 'the topic is',
+  command: 'the text begins with',
+} as const satisfies Record<RouteKey, string>;
+
+const nouns = {
+  sender: 'sender',
+  chat: 'chat',
+  topic: 'topic',
+  command: 'text',
+} as const satisfies Record<RouteKey, string>;
+
+/** The most entries that a sentence names. */
+const namedMax = 6;
+
+function anyOf(entries: readonly string[]): string {
+  const more = entries.length - namedMax;
+  const named = more > 1 ? entries.slice(0, namedMax) : entries;
+  const last = more > 1 ? `one of ${more} more` : named.at(-1)!;
+  const first = more > 1 ? named : named.slice(0, -1);
+  return first.length === 0 ? last : `${first.join(', ')} or ${last}`;
+}
