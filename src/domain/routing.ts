@@ -94,7 +94,7 @@ export function describeRoute({ number, matched }: Omit<RouteTaken, 'brain'>): s
 }
 
 /** `sender 17 or 18, chat -100123`; `every other message` without conditions. */
-export function describeCondition(when: RouteCondition | null): string {
+export function conditionWords(when: RouteCondition | null): string {
   if (when === null) return 'every other message';
   const entries = [when.senders, when.chats, when.topics, when.commands];
   const words = routeKeys.flatMap((key, at) => {

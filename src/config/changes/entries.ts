@@ -2,7 +2,7 @@
 import type { Json } from '../locate.ts';
 import { providerSynonyms } from '../schema.ts';
 import { channelSynonyms } from '../../channels/registry.ts';
-import { describeCondition, type RouteCondition } from '../../domain/routing.ts';
+import { conditionWords, type RouteCondition } from '../../domain/routing.ts';
 import { isObject } from '../../lib/json.ts';
 import { isList } from '../json-value.ts';
 
@@ -88,7 +88,7 @@ function identityOf(entry: Json, name: string): string {
     case 'routes': {
       const when = conditionIn(entry);
       const channel = routedNameIn(entry) || '?';
-      return when === null ? channel : `${channel}, ${describeCondition(when)}`;
+      return when === null ? channel : `${channel}, ${conditionWords(when)}`;
     }
     case 'models':
       return `${canonical(textOf(entry['provider']))}/${textOf(entry['model_id'])}`;

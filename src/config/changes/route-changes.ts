@@ -3,7 +3,7 @@
  * conditions, and its order among the routes of its channel counts.
  */
 import { channelName } from '../../channels/registry.ts';
-import { describeCondition } from '../../domain/routing.ts';
+import { conditionWords } from '../../domain/routing.ts';
 import { isObject } from '../../lib/json.ts';
 import type { JsonObject } from '../locate.ts';
 import { schema } from '../schema.ts';
@@ -75,11 +75,11 @@ function areAlike(old: KeyedEntry, now: KeyedEntry): boolean {
 /** `the channel support`, or `the channel support, chat -100123,`. */
 function subjectOf(channel: string, route: KeyedEntry): string {
   const when = conditionIn(route.value);
-  return when === null ? `the ${channel}` : `the ${channel}, ${describeCondition(when)},`;
+  return when === null ? `the ${channel}` : `the ${channel}, ${conditionWords(when)},`;
 }
 
 function ofConditions(channel: string, from: KeyedEntry, to: KeyedEntry): readonly RouteChange[] {
-  const [old, now] = [from, to].map(({ value }) => describeCondition(conditionIn(value)));
+  const [old, now] = [from, to].map(({ value }) => conditionWords(conditionIn(value)));
   if (old === now) return [];
   const text = `${channel}: the route to brain ${brainOf(from)} takes ${now} in the place of ${old}`;
   return [change('changed', text)];
@@ -99,10 +99,10 @@ function ofBrain(channel: string, from: KeyedEntry, to: KeyedEntry): readonly Ro
 /** The description, and how the route is written. */
 function others(channel: string, from: KeyedEntry, to: KeyedEntry): readonly RouteChange[] {
   const [old, now] = [objectOf(from.value), objectOf(to.value)];
-  const isSame = describeCondition(conditionIn(old)) === describeCondition(conditionIn(now));
+  const isSame = conditionWords(conditionIn(old)) === conditionWords(conditionIn(now));
   const skip = ['brain', ...(isSame ? [] : ['when'])];
   return fieldChanges(routeField, old, now, skip).map(({ at, text, effect }) => {
-    const said = `${channel}, ${describeCondition(conditionIn(now))}: ${text}`;
+    const said = `${channel}, ${conditionWords(conditionIn(now))}: ${text}`;
     return change(effect && at[0] !== 'when' ? 'changed' : 'note', said);
   });
 }
@@ -117,7 +117,7 @@ function ofOrder(
 ): readonly RouteChange[] {
   const places = after.flatMap((one) => formerOf.get(one)?.index ?? []);
   if (places.every((place, at) => at === 0 || place > places[at - 1]!)) return [];
-  const order = after.map(({ value }) => describeCondition(conditionIn(value)));
+  const order = after.map(({ value }) => conditionWords(conditionIn(value)));
   return [change('changed', `${channel}: its routes are tried in the order ${order.join('; ')}`)];
 }
 

@@ -9,7 +9,7 @@ import {
 import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { describeCondition, type RouteCondition } from '../../../src/domain/routing.ts';
+import { conditionWords, type RouteCondition } from '../../../src/domain/routing.ts';
 import { isList, valueAt, wordOf } from './value.ts';
 
 export type ListedChannel = {
@@ -85,7 +85,7 @@ export function routesOfChannel(document: JsonObject, name: string): readonly Li
 /** Which messages take the route: `chat -100123`; without conditions `every other message`. */
 export function takenBy(route: ListedRoute, all: readonly ListedRoute[]): string {
   const alone = all.filter(({ channel }) => channel === route.channel).length <= 1;
-  return route.when === null && alone ? 'every message' : describeCondition(route.when);
+  return route.when === null && alone ? 'every message' : conditionWords(route.when);
 }
 
 /** Before the route that takes every other message: a route behind it is never reached. */
@@ -105,11 +105,7 @@ export function swapEdits(list: Path, one: number, other: number): readonly Edit
  * The edits by which routes, grants and approvers follow a channel to its new name.
  * @param before, after registered names
  */
-export function renameEdits(
-  document: JsonObject,
-  before: string,
-  after: string,
-): readonly Edit[] {
+export function renameEdits(document: JsonObject, before: string, after: string): readonly Edit[] {
   const edits: Edit[] = [];
   const follow = (path: Path, written: Json | undefined, next: string): void => {
     if (wordOf(written) !== next) edits.push({ kind: 'set', path, value: next });

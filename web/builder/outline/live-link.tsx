@@ -1,4 +1,4 @@
-import { canonical, keyedEntries } from '../../../src/config/changes/entries.ts';
+import { canonical, keyedEntries, registeredNameIn } from '../../../src/config/changes/entries.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { PageLink } from '../../kit/page-link.tsx';
@@ -34,7 +34,7 @@ function livePlace(path: Path, document: JsonObject, used: JsonObject): LivePlac
   const [list, , inside] = path;
   if (!isObject(entry)) return null;
   if (list === 'channels' && path.length === 2) {
-    const channel = canonical(wordOf(entry['type']));
+    const channel = registeredNameIn(entry);
     return isUsed(used['channels'], 'channels', channel)
       ? { words: 'Its messages', view: 'messages', channel }
       : null;
