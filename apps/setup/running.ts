@@ -202,8 +202,10 @@ async function sendForPerson(
   text: string,
   signal: AbortSignal,
 ): Promise<FirstMessage> {
-  const place = webhookIn(config);
-  if (place === null) return problem('There is no webhook to say something to.');
+  const isUnnamed = config.channels.some(({ name }) => name === 'webhook');
+  const place = webhookIn(config, isUnnamed ? 'webhook' : null);
+  if (place === null || typeof place === 'string')
+    return problem('There is no webhook to say something to.');
   const { webhook } = place;
   const read = replyChecks(webhook, secrets);
   if (read.kind === 'missing') return problem(`${read.name} is not set.`);
@@ -235,7 +237,7 @@ async function awaitFirstMessage(
   const { admissions, reader, channels } = inside;
   const filter = { ...anyMessage, channel: type, since };
   while (!signal.aborted) {
-    const health = channels().find((one) => one.type === type);
+    const health = channels().find(({ name }) => name === type);
     if (health?.state === 'failed') return problem(health.reason ?? 'The channel failed.', 'start');
     const answered = (await reader.messages(filter, { limit: 10, after: null })).rows.find(
       ({ outcome, replies }) => isTurn(outcome) && replies.delivered > 0,

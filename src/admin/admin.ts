@@ -238,7 +238,9 @@ export type Access = 'read_only' | 'operator';
  * configured path, which may be meant as a secret. `addresses` are those of all instances.
  * `instance` holds a messenger's connection, or is in a worse state than the others; null: neither.
  */
-export type ChannelStatus = Omit<ChannelView, 'since' | 'state'> & {
+export type ChannelStatus = Omit<ChannelView, 'name' | 'since' | 'state'> & {
+  /** null: svc is older than the field, and the type is the name. */
+  readonly name: string | null;
   readonly state: ChannelState | 'unrouted';
   readonly since: number | null;
   readonly brain: string | null;

@@ -1,24 +1,17 @@
 import {
-  channelSynonyms,
   channelTypes,
+  findKind,
   messengerTypes,
-  type ChannelType,
+  type ChannelConfig,
 } from '../channels/registry.ts';
-import { isChannelName } from '../config/config.ts';
-import { botOf, channelKeyOf, registeredNameOf, type ChannelKey } from '../domain/ids.ts';
+import { isChannelName, registeredName } from '../config/config.ts';
+import { botOf, channelKeyOf, type ChannelKey } from '../domain/ids.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 
 /** `several`: a sentence that asks for a more exact name. */
 export type NamedChannel =
   | { readonly kind: 'found'; readonly key: ChannelKey }
   | { readonly kind: 'several'; readonly message: string };
-
-const synonyms: ReadonlyMap<string, ChannelType> = new Map(Object.entries(channelSynonyms));
-
-/** Finds the type with that name; undefined: there is none. */
-export function channelTypeNamed(named: string): ChannelType | undefined {
-  return channelTypes.find((one) => one === (synonyms.get(named) ?? named));
-}
 
 /**
  * Finds the channel that a person names: by its key, by its name and bot (`support:4711`), or by
@@ -31,7 +24,7 @@ export async function findChannel(
 ): Promise<NamedChannel> {
   const [written = '', ...bots] = named.split(':');
   if (written.includes('@')) return { kind: 'found', key: named as ChannelKey };
-  const name = synonyms.get(written) ?? written;
+  const name = registeredName(written);
   const bot = bots.length === 0 ? null : bots.join(':');
   const keys = await reader.channelKeys(name);
   if (bot !== null) {
@@ -50,14 +43,31 @@ export type ChannelsAsked =
   | { readonly kind: 'found'; readonly channel: string }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Reads a list's channel filter: one channel by its key, or all of a name. */
-export function channelsAsked(named: string): ChannelsAsked {
-  const [written = '', ...bots] = named.split(':');
-  const name = synonyms.get(written) ?? written;
-  if (isChannelName(registeredNameOf(name as ChannelKey))) {
-    return { kind: 'found', channel: [name, ...bots].join(':') };
+type Named = Pick<ChannelConfig, 'name' | 'type'>;
+
+/**
+ * Reads a list's channel filter: all bots of a name, one bot by its name (`support:4711`), or one
+ * channel by its key. A type is the name of a channel that has no other.
+ * @param channels that are configured; null: nobody knows them here, so every name is allowed
+ */
+export function channelsAsked(named: string, channels: readonly Named[] | null): ChannelsAsked {
+  const colon = named.indexOf(':');
+  const written = colon < 0 ? named : named.slice(0, colon);
+  const bot = colon < 0 ? null : named.slice(colon + 1);
+  const found = (of: Named | { name: string; type: string }): ChannelsAsked => {
+    return { kind: 'found', channel: channelKeyOf(of, bot) };
+  };
+  const [own = '', ofType] = written.split('@', 2);
+  if (ofType !== undefined) {
+    const type = registeredName(ofType);
+    if (isChannelName(own) && findKind(type) !== undefined) return found({ name: own, type });
   }
-  const types = channelTypes.join(', ');
+  const name = registeredName(written);
+  const configured = channels?.find((one) => one.name === name);
+  if (bot !== null && configured !== undefined) return found(configured);
+  const isKnown = configured !== undefined || findKind(name) !== undefined;
+  if (isKnown || (channels === null && isChannelName(name))) return found({ name, type: name });
+  const names = new Set<string>([...channelTypes, ...(channels ?? []).map((one) => one.name)]);
   const ofBots = `or a bot of a messenger by its key (${botExample})`;
-  return { kind: 'unknown', message: `channel is one of ${types}, ${ofBots}.` };
+  return { kind: 'unknown', message: `channel is one of ${[...names].join(', ')}, ${ofBots}.` };
 }

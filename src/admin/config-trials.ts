@@ -5,6 +5,7 @@
 import type { ConfigProblem } from '../config/problems.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Apology } from '../domain/decision.ts';
+import type { ToldMessage } from '../domain/explain-route.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { FailureSummary } from '../domain/story.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
@@ -45,16 +46,19 @@ export type CheckLine = {
 export type Draft = {
   /** The text of a configuration. */
   readonly config: string;
-  readonly brain: string;
+  /** null: the brain of the route that the text takes on `channel`. */
+  readonly brain: string | null;
   readonly text: string;
+  /** Where the text is sent, and by whom. Only a draft without `brain` uses it. */
+  readonly from: Omit<ToldMessage, 'text'>;
   /**
    * The sensitivity label of the text. If it is private, no cloud model is asked, even by a public
    * brain.
    */
   readonly sensitivity: Sensitivity;
   /**
-   * The channel that decides which of an agent's grants hold; null: the one that the draft routes
-   * to the brain.
+   * The name of the channel, which decides the grants of an agent; null: the one that the draft
+   * routes to the brain.
    */
   readonly channel: string | null;
   /** The conversation so far, oldest first. */
@@ -73,6 +77,8 @@ export type Tried =
     }
   /** `brains` are the names in the draft. */
   | { readonly kind: 'unknown_brain'; readonly brains: readonly string[] }
+  /** `channels` are the names in the draft that have routes. */
+  | { readonly kind: 'unknown_channel'; readonly channels: readonly string[] }
   | { readonly kind: 'busy' };
 
 export type TryResult = {
@@ -81,6 +87,8 @@ export type TryResult = {
     | { readonly kind: 'apology'; readonly apology: Apology; readonly text: string };
   readonly ms: number;
   readonly why: string;
+  /** The route that the text takes, and why; null or absent: the draft names the brain. */
+  readonly route?: { readonly number: number; readonly why: string } | null;
   readonly trace: Trace;
   /** One for each model of the brain, in the configured order. */
   readonly answers: readonly AnswerRow[];

@@ -27,7 +27,7 @@ test('a group is named by channel, reason and status, and moved in steps', async
     { kind: 'all', filter: any, before: 8_000 },
     500,
   ]);
-  assert.equal((await ask('?channel=slack')).status, 400);
+  assert.equal((await ask('?channel=Slack')).status, 400);
   assert.equal((await ask('?failure=lost')).status, 400);
   assert.equal(world.calls.length, 2);
 });

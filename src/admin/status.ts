@@ -5,6 +5,7 @@ import type {
   BacklogStatus,
   BrainStatus,
   ChannelStatus,
+  ChannelView,
   RunningConfigView,
   RouteStatus,
   Status,
@@ -81,16 +82,16 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): StorageBackend 
 
 /** The channels' states at this process, without those that another one runs. */
 export function ownChannelsOf({ config, channels }: RunningConfigView): OwnChannel[] {
-  const running = new Map(channels.map((channel) => [channel.type, channel]));
-  return config.channels.flatMap(({ type }): OwnChannel[] => {
-    const view = running.get(type);
-    if (view === undefined) return [{ type, state: 'unrouted', lastSeenAt: null }];
+  const running = new Map(channels.map((channel) => [channel.name, channel]));
+  return config.channels.flatMap(({ name }): OwnChannel[] => {
+    const view = running.get(name);
+    if (view === undefined) return [{ name, state: 'unrouted', lastSeenAt: null }];
     const { state, lastSeenAt, isHeld } = view;
-    return isHeld ? [{ type, state, lastSeenAt }] : [];
+    return isHeld ? [{ name, state, lastSeenAt }] : [];
   });
 }
 
-type OwnChannel = Pick<ChannelStatus, 'type' | 'state' | 'lastSeenAt'>;
+type OwnChannel = Pick<ChannelView, 'name'> & Pick<ChannelStatus, 'state' | 'lastSeenAt'>;
 
 /** The unsettled rows of this process. */
 export function ownBacklogOf(ports: Pick<AdminPorts, 'backlog'>): BacklogStatus[] {
@@ -114,7 +115,7 @@ export function routesOf(whole: Whole, config: Config): RouteStatus[] {
   const works = new Set(
     channelsOf(whole, config, 'reader')
       .filter(({ state }) => !down.has(state))
-      .map(({ name }) => name),
+      .map(({ name, type }) => name ?? type),
   );
   return config.routes.map(({ channel, brain }) => ({
     channel,

@@ -57,7 +57,10 @@ export type Inside = {
   readonly now: () => number;
   readonly reader: LedgerReader;
   readonly admissions: Admissions;
-  readonly channels: () => readonly (ChannelHealth & { readonly type: ChannelType })[];
+  readonly channels: () => readonly (ChannelHealth & {
+    readonly name: string;
+    readonly type: ChannelType;
+  })[];
 };
 
 /** The application (`svc desktop`) around a run. */
@@ -69,9 +72,12 @@ export type Around = {
   readonly port: number;
 };
 
-/** `window`: where the application's window finds its pages; null: there is no application. */
+/**
+ * `webhooks`: the URLs that messages are POSTed to, in the order of the file. `window`: where the
+ * application's window finds its pages; null: there is no application.
+ */
 export type Listening = {
-  readonly webhook: string | null;
+  readonly webhooks: readonly string[];
   readonly admin: string | null;
   readonly window: WindowPlace | null;
 };

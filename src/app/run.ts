@@ -221,8 +221,9 @@ class Run {
     if (admin !== null && admin.kind !== 'placed') return admin;
     const { pairings: admissions } = runtime;
     const channels = (): ReturnType<Inside['channels']> =>
-      runtime.runningConfig?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ??
-      [];
+      runtime.runningConfig?.channels.map(({ name, type, channel }) => {
+        return { name, type, ...channel.health() };
+      }) ?? [];
     const inside = { ledger, now, reader, admissions, channels };
     const at = whereItListens(config, admin);
     const details = describeWhere(at);
@@ -432,19 +433,19 @@ const mcpToolRemedies: Readonly<Record<McpToolState, string>> = {
 
 /** @param placed null: there is no admin server */
 function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
-  const { channels, routes } = config;
-  const configured = channels.find(isListener);
-  const isRouted = routes.some(({ channel }) => channel === configured?.type);
-  const webhook = isRouted ? configured : undefined;
+  const routed = new Set(config.routes.map(({ channel }) => channel));
+  const webhooks = config.channels.filter(isListener).filter(({ name }) => routed.has(name));
   return {
-    webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
+    webhooks: webhooks.map(({ bind, path }) => `http://${bind.text}${path}`),
     admin: placed?.admin == null ? null : `http://${placed.admin}/ui`,
     window: placed?.window ?? null,
   };
 }
 
 /** The addresses, for the log. */
-function describeWhere({ window, ...others }: Listening): Readonly<Record<string, unknown>> {
+function describeWhere({ webhooks, admin, window }: Listening): Readonly<Record<string, unknown>> {
+  const webhook = webhooks.length === 0 ? null : webhooks.join(', ');
+  const others = { webhook, admin };
   return window === null ? others : { ...others, window: window.origin };
 }
 
@@ -475,9 +476,9 @@ export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
 /**
  * Only a listener can fail to get a configured address. An address from a flag is not configured.
  */
-function refusalOf({ code, message }: ChannelProblem, { channels }: Config): Ending {
-  const index = channels.findIndex(isListener);
-  const listener = channels.find(isListener);
+function refusalOf({ code, message, channel }: ChannelProblem, { channels }: Config): Ending {
+  const index = channels.findIndex(({ name }) => name === channel);
+  const listener = channels.filter(isListener).find(({ name }) => name === channel);
   const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;
   const field = `channels[${index}].${listener?.type}.bind`;
   const isUnbound = code === 'bind_failed' && isOfFile;

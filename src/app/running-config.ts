@@ -260,7 +260,7 @@ export class RunningConfig {
     let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
     const closeIfOwned = (): Promise<void> => this.#closeIfOwned(owned);
     const answer = await opened.use(name, () => channel.open(), closeIfOwned);
-    if (answer.kind === 'problem') return answer;
+    if (answer.kind === 'problem') return { ...answer, channel: name };
     if (answer.kind === 'unfit') return null;
     const connection = new Connection(answer.key, channel, this);
     owned = connection;

@@ -169,6 +169,8 @@ export class Runtime {
 
   #run(runningConfig: RunningConfig, before: RunningConfig | null): void {
     this.#intake.use(runningConfig.activeChannels);
+    const messengers = runningConfig.channels.filter(({ access }) => access !== null);
+    this.pairings.use(messengers.map(({ name }) => name));
     const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
     this.#deps.ledger.remember(widestOf(bounds));
     this.#deps.ledger.serve([...runningConfig.activeChannels.keys()]);
@@ -317,7 +319,7 @@ export class Runtime {
 
 // Pairings that every process of the cluster reads again after an operator's change.
 
-/** The topic of the broadcast; its message is a messenger's type. */
+/** The topic of the broadcast; its message is a messenger's registered name. */
 const pairingsTopic = 'pairings_changed';
 
 type Options = Pick<Deps, 'ledger' | 'now'>;
@@ -327,10 +329,10 @@ export function sharedPairings(
   { ledger, now }: Options,
   { fillRandom, cluster }: Shared,
 ): Pairings {
-  const pairings = new Pairings(ledger, now, fillRandom, (type) =>
-    cluster.broadcast(pairingsTopic, type),
+  const pairings = new Pairings(ledger, now, fillRandom, (channel) =>
+    cluster.broadcast(pairingsTopic, channel),
   );
-  cluster.onBroadcast(pairingsTopic, (type) => pairings.doubt(type));
+  cluster.onBroadcast(pairingsTopic, (channel) => pairings.doubt(channel));
   return pairings;
 }
 

@@ -143,11 +143,15 @@ export type Opened = { readonly kind: 'opened'; readonly key: ChannelKey };
 /** `message` names the variable or field, the fault and the remedy. */
 export type Unfit = { readonly kind: 'unfit'; readonly message: string };
 
-/** `code` is stable; `message` names the fault and the remedy. */
+/**
+ * `code` is stable; `message` names the fault and the remedy; `channel` is the registered name of
+ * the channel that could not open.
+ */
 export type ChannelProblem = {
   readonly kind: 'problem';
   readonly code: string;
   readonly message: string;
+  readonly channel?: string;
 };
 
 export type ChannelHealth = {

@@ -108,7 +108,9 @@ test('a name that is not known is quoted, unless it may be a secret', () => {
   const messagesOf = (more: object): readonly string[] =>
     problemsOf(more).problems.map(({ path, message }) => `${path}: ${message}`);
   const unknown = messagesOf({ routes: [{ channel: 'pigeon', brain: 'main' }] });
-  assert.deepEqual(unknown, ['routes[0].channel: "pigeon" is none of the known names']);
+  assert.ok(unknown.includes('routes[0].channel: no channel "pigeon" is configured'));
+  const shouted = messagesOf({ routes: [{ channel: 'Pigeon', brain: 'main' }] });
+  assert.deepEqual(shouted, ['routes[0].channel: this is no name of a channel']);
   assert.ok(
     messagesOf({ routes: [route, { channel: 'telegram', brain: 'main' }] }).includes(
       'routes[1].channel: no channel "messenger_a" is configured',

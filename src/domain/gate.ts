@@ -33,7 +33,7 @@ export type TurnedAway = {
 
 /** A person who was admitted by a code, or who has a code that is still valid. */
 export type Pairing = {
-  /** The channel's type: a platform's user ids are the same for each of its bots. */
+  /** The channel's registered name. */
   readonly channel: string;
   readonly sender: string;
   readonly name: string | null;

@@ -146,6 +146,11 @@ export interface Ledger extends AuditTrail {
   recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
   /** The last n turns of any session whose messages were accepted by `at`, oldest first. */
   earlier(claim: InClaim, at: number, n: number): Promise<EarlierTurns>;
+  /**
+   * The brain of the conversation's last unanswered turn whose message was accepted at `at`. Null:
+   * not known, because the turn or its message is deleted, or no storage keeps them.
+   */
+  brainOfTurn(claim: InClaim, at: number): Promise<string | null>;
   /** The notes of that scope, oldest first. Only while the claim is open; none without storage. */
   notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
   /** The last n tool uses of the conversation, newest first. */

@@ -1,6 +1,7 @@
 /**
  * Listening sockets that outlive their users. The socket stays open while its handler is replaced,
- * so a new configuration answers on the same address without one refused connection.
+ * so a new configuration answers on the same address without one refused connection. Several users
+ * share one socket if each answers at a path of its own.
  *
  * The handler gets a request with `Expect` before its body, like any other request. A handler that
  * wants the body calls `response.writeContinue()` if the client expects 100-continue.
@@ -62,8 +63,10 @@ export type ListenerHandle = {
   readonly port: number;
   /**
    * From now on this handler answers. The previous handler finishes the requests that it has begun.
+   * @param path the handler does not replace the handlers of other paths; it answers at a path that
+   *   has none, too
    */
-  answer(handler: Handler): void;
+  answer(handler: Handler, path?: string): void;
   /** The last release closes the socket, after the answers under way, at most after `graceMs`. */
   release(graceMs: number): Promise<void>;
 };
@@ -169,7 +172,11 @@ class Listener {
   readonly #server: Server;
   readonly #bound: Promise<string | null>;
   readonly #connections: ConnectionTable;
+  /** Answers at every path that has no handler of its own. */
   #handler: Handler = answerNotYet;
+  readonly #byPath = new Map<string, Handler>();
+  /** Handlers of paths that were released last. They answer while the listener closes. */
+  readonly #released = new Map<string, Handler>();
   #holders = 0;
 
   constructor(
@@ -203,7 +210,7 @@ class Listener {
     const handle: RequestListener = (request, response) => {
       const connection = connectionOf(request.socket);
       if (!connection.begin(request, response)) return;
-      const handler = hasHost(request) ? this.#handler : refuseWithoutHost;
+      const handler = hasHost(request) ? this.#handlerOf(request) : refuseWithoutHost;
       connection.guard(() => handler(request, response, connection));
     };
     for (const name of ['request', 'checkContinue', 'checkExpectation']) server.on(name, handle);
@@ -211,6 +218,11 @@ class Listener {
       answerUnreadable(error.code, connectionOf(stream));
     });
     return server;
+  }
+
+  #handlerOf({ url = '' }: IncomingMessage): Handler {
+    const byPath = this.#byPath;
+    return (byPath.size < 2 ? undefined : byPath.get(pathOf(url))) ?? this.#handler;
   }
 
   /** null: not bound, or no longer bound. */
@@ -228,21 +240,37 @@ class Listener {
       return { kind: 'fault', code };
     }
     let held = true;
+    let own: PathHandler | null = null;
     return {
       kind: 'held',
       port: this.place?.port ?? 0,
-      answer: (handler) => {
+      answer: (handler, path) => {
+        this.#released.clear();
         this.#handler = handler;
+        if (path === undefined) return;
+        own = { path, handler };
+        this.#byPath.set(path, handler);
       },
       release: async (graceMs) => {
         if (!held) return;
         held = false;
         this.#holders--;
+        if (own !== null) this.#leave(own);
         if (this.#holders > 0) return;
+        for (const [path, handler] of this.#released) this.#byPath.set(path, handler);
         forget();
         await this.#close(graceMs);
       },
     };
+  }
+
+  /** Ends the answers of this handler at its path, unless a newer one answers there already. */
+  #leave({ path, handler }: PathHandler): void {
+    if (this.#byPath.get(path) !== handler) return;
+    this.#byPath.delete(path);
+    this.#released.set(path, handler);
+    if (this.#handler !== handler) return;
+    for (const other of this.#byPath.values()) this.#handler = other;
   }
 
   /** Waits for the answers under way. A connection closes as soon as it has none. */
@@ -256,6 +284,15 @@ class Listener {
       this.#connections.close();
     });
   }
+}
+
+type PathHandler = { readonly path: string; readonly handler: Handler };
+
+/** The path without the query. Proxies may send a URL in its absolute form. */
+export function pathOf(url: string): string {
+  if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? '';
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
 }
 
 /** Only connections make streams. */

@@ -1,7 +1,8 @@
 /** Asking again makes nothing less private, and shows the pictures again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Turn } from '../brains/brain.ts';
+import { activeRoute } from '../../test/fake/channel.ts';
+import type { Brain, Turn } from '../brains/brain.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
@@ -133,14 +134,8 @@ test('a bug, or a poisoned message, makes it no less private', async () => {
     const events = { buried: () => {} };
     const ids = { reply: () => 'r' };
     const deps = { ledger, events, ids, now: () => 4 } as unknown as Deps;
-    const brain = { name: 'b', sensitivity: 'public', agent: null };
-    const route = {
-      brain,
-      session: null,
-      channel: {},
-      brains: new Map(),
-    } as unknown as ActiveRoute;
-    await deadLetterMessage(deps, route, claim as unknown as InClaim, kind);
+    const brain = { name: 'b', sensitivity: 'public', agent: null } as Brain;
+    await deadLetterMessage(deps, activeRoute(brain), claim as unknown as InClaim, kind);
     const [effects] = buried;
     assert.deepEqual(
       [effects?.turn?.sensitivity, effects?.leftOut],

@@ -1,10 +1,9 @@
 /**
- * Asks an unanswered turn again: in its remembered words and with all its attachments. The turn
- * stays as private as it was, whichever brain is asked now.
+ * Asks an unanswered turn again: in its remembered words, with all its attachments, and of the brain
+ * that was asked before. The turn stays as private as it was.
  */
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
-import { strictest } from '../domain/sensitivity.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import type { VisibleHistory, PipelineTurnContext } from './turn-context.ts';
 import { withEarlierPictures, restoreTurn } from './attachments/attachment-turn.ts';
@@ -44,10 +43,9 @@ export async function askAgain(
 
 /**
  * The remembered words include the context of the question. Attachments of the command itself are
- * ignored.
+ * ignored, and so is its label: it says nothing.
  */
 function asAskedAgain(command: Message, { sensitivity }: TurnRow): Message {
   const { context: _context, further: _further, ...message } = command;
-  const label = strictest(message.sensitivity, sensitivity);
-  return { ...message, media: null, sensitivity: label };
+  return { ...message, media: null, sensitivity };
 }

@@ -20,7 +20,7 @@ import type { CommandAnswer } from './commands.ts';
 import type { PipelineTurnContext } from './turn-context.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
 import { sentenceOf, sessionNotice, newSessionHint } from './sentences.ts';
-import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
+import { mayBeAskedAgain, repeatedTurnOf, retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './approvals/decide.ts';
 
 /** The end of one turn: a brain's decision, or svc's answer to a command. */
@@ -97,6 +97,7 @@ export function effectsOf(
 ): Effects {
   const { message, attempt } = claim;
   const { decision, turnContext } = timeline;
+  const repeated = repeatedTurnOf(decision);
   const apologyText = end.kind === 'apology' ? apologyWithOutcome(route, end, timeline) : null;
   const text = apologyText ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const command = end.kind === 'command' ? end : null;
@@ -131,7 +132,10 @@ export function effectsOf(
     ...(turnContext.window !== null && { window: turnContext.window }),
     imported: command?.imported ?? null,
     // A turn that also failed without them proves nothing against them.
-    leftOut: [...repeatedTurns(decision), ...(answerText === null ? [] : turnContext.leftOut)],
+    leftOut: [
+      ...(repeated === null ? [] : [repeated]),
+      ...(answerText === null ? [] : turnContext.leftOut),
+    ],
     doubted: answerText === null ? [] : turnContext.doubted,
     notes: command?.notes ?? turnContext.noteMoves ?? [],
     toolUses: turnContext.toolUses ?? [],
@@ -182,11 +186,6 @@ function rememberedTextOf(
     withSpeaker(message, remembered ?? intent.text),
     isHidden ? unshownQuote : quoted,
   );
-}
-
-/** The unanswered turn that this turn asks again and replaces. */
-function repeatedTurns({ intent }: SessionDecision): readonly TurnRow[] {
-  return intent.kind === 'think' && intent.again !== undefined ? [intent.again] : [];
 }
 
 /** A turn that had an effect, or that continued an approved call, must not run twice. */

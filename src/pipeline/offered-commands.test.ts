@@ -15,6 +15,7 @@ const nothing: CommandsOn = {
   approvals: false,
   messenger: false,
   retries: false,
+  routeCommand: null,
 };
 const all: CommandsOn = {
   session,
@@ -23,6 +24,7 @@ const all: CommandsOn = {
   approvals: true,
   messenger: true,
   retries: true,
+  routeCommand: null,
 };
 const bare: CommandsOn = { ...nothing, messenger: true };
 const messageOf = (text: string, acceptedAt = 0): Message =>
@@ -95,7 +97,7 @@ test('what is told is what can be written here', () => {
   for (const { writes } of commandsListed(all)) assert.ok(isCommand(`${writes} x`, all), writes);
   for (const text of ['/weather', 'new', '', 'hello /new']) assert.ok(!isCommand(text, all), text);
   const odd = { ...bare, session: { ...session, triggers: ['again!', '/new'] } };
-  const notices = noticesOf(odd);
+  const notices = noticesOf(odd, []);
   assert.deepEqual(
     notices.map(({ word, takesText }) => [word, takesText]),
     [
@@ -104,7 +106,7 @@ test('what is told is what can be written here', () => {
       ['help', false],
     ],
   );
-  const long = noticesOf(all).filter(({ description }) => description.length > 100);
+  const long = noticesOf(all, []).filter(({ description }) => description.length > 100);
   assert.deepEqual(long, []);
 });
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/support/hand-clock.ts';
+import { activeRoute } from '../../test/fake/channel.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
 import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -20,9 +21,9 @@ import { ByteSemaphore } from '../lib/fair-queue.ts';
 import { openAccess, Gate } from './gate.ts';
 import { ApprovalWork } from './approvals/request.ts';
 import { deadLetterMessage } from './turn-failure.ts';
-import type { ActiveRoute } from './deps.ts';
 import { Pairings } from './pairing/pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from './pipeline.ts';
+import { RecentMessages, Routing } from './route.ts';
 
 const channel = 'webhook' as ChannelKey;
 const conversation = 'c1' as ConversationId;
@@ -72,16 +73,12 @@ function setup(messagesMax = 10) {
       return { kind: 'reply', text: 'four', model, why: 'only one' };
     },
   };
-  const route: ActiveRoute = {
-    channel: { reportsSessions: true, deliver: () => does.deliver() } as unknown as Channel,
-    brain,
-    session,
-    access: null,
-    brains: new Map(),
-  };
+  const connection = { reportsSessions: true, deliver: () => does.deliver() };
+  const route = activeRoute(brain, { channel: connection as unknown as Channel, session });
+  const routing = new Routing(route, new RecentMessages(ledger));
   const eventNames = (): string[] => calls.map(([name]) => name);
   const claimed = async (text = 'two and two?') => {
-    await receive(deps, 'public', [said(text)]);
+    await receive(deps, routing, [said(text)]);
     const [claim] = await ledger.claim('in', channel, 1);
     calls.length = 0;
     return claim!;
@@ -92,7 +89,8 @@ function setup(messagesMax = 10) {
     calls.length = 0;
     return claim!;
   };
-  return { deps, ledger, line: route, does, calls, told: eventNames, claimed, replyClaimed };
+  const told = eventNames;
+  return { deps, ledger, routing, line: route, does, calls, told, claimed, replyClaimed };
 }
 
 const tried = ['deliveryBegan', 'deliveryEnded'];
@@ -197,7 +195,8 @@ test('what would be a command is none in an edit, and nobody is turned away by t
     now: it.deps.now,
   });
   const knows = ({ text }: Inbound): boolean => text === 'anew';
-  const gated = { channel, access: openAccess, sensitivity: 'public', knows, gatherMs: 0 } as const;
+  const { routing } = it;
+  const gated = { channel, access: openAccess, routing, knows, gatherMs: 0 };
   const edit = (text: string): Inbound => ({ ...said(text), apart: 'edit' });
   const handled = await receiveAtGate(it.deps, gate, () => gated, [edit('anew'), edit('hello')]);
   assert.ok(handled.kind === 'accepted');
@@ -216,7 +215,7 @@ test('who was turned away is told only once the rest of the batch is in the ledg
   });
   const access = { allow: ['friend'], groups: 'mention', pairing: false } as const;
   const rules = { knows: () => false, gatherMs: 0 };
-  const gated = { channel, access, sensitivity: 'public', ...rules } as const;
+  const gated = { channel, access, routing: it.routing, ...rules };
   const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
   const batch = [direct('stranger'), direct('friend')];
   const first = await it.claimed();

@@ -9,6 +9,7 @@ import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
+import { pause } from '../lib/backoff.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../ledger/ledger.ts';
 import { answerWithAttachments, mayHavePictures } from './attachments/attachment-turn.ts';
@@ -16,16 +17,16 @@ import { answerCommand, commandsOn } from './commands.ts';
 import { PipelineTurnContext } from './turn-context.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
 import { deadLetterMessage, askBrain } from './turn-failure.ts';
-import { followUp } from './approvals/follow-up-turn.ts';
+import { followUp, retryPauseMs } from './approvals/follow-up-turn.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import { withMergeWindow } from './merging.ts';
 import { askAgain } from './ask-again.ts';
 import type { ActiveChannel, Deps, ActiveRoute } from './deps.ts';
-import { activeRouteOf, traceRoute, type Routing } from './route.ts';
+import { activeRouteOf, routeOfRepeated, traceRoute, type Routing } from './route.ts';
 import { TurnPreview } from './previews.ts';
 import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
-import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
+import { decideSession, repeatedTurnOf, traceSession, type SessionDecision } from './sessions.ts';
 
 /** How many times the gate judges a batch while others move its cursors. */
 const passesMax = 8;
@@ -108,19 +109,24 @@ export async function receiveAtGate(
 export async function takeTurn(deps: Deps, channel: ActiveChannel, claim: InClaim): Promise<void> {
   if (claim.poison) return deadLetterMessage(deps, channel, claim, 'poison');
   const { message, memory, stop } = claim;
-  const route = activeRouteOf(channel, message);
+  const taken = activeRouteOf(channel, message);
   const claimedAt = deps.now();
   const since = deps.steady();
-  const where = { channel: message.channel, id: message.id, brain: route.brain.name };
+  const decision = decideSession(message, memory, commandsOn(deps, taken, message));
+  const repeated = repeatedTurnOf(decision);
+  const route =
+    repeated === null ? taken : await routeOfRepeated(deps.ledger, taken, claim, repeated);
+  if (route === null) {
+    await pause(retryPauseMs, stop.signal);
+    return deps.ledger.release(claim);
+  }
+  const { brain } = route;
+  const where = { channel: message.channel, id: message.id, brain: brain.name };
   deps.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, deps) });
 
-  const decision = decideSession(message, memory, commandsOn(deps, route, message));
-  const turnContext = new PipelineTurnContext(
-    deps,
-    claim,
-    route.brain,
-    later(since, route.brain.deadlineMs),
-  );
+  const deadlineAt = later(since, brain.deadlineMs);
+  const label = (repeated ?? message).sensitivity;
+  const turnContext = new PipelineTurnContext(deps, claim, brain, deadlineAt, label);
   for (const step of traceRoute(route)) turnContext.addStep(step);
   if (route.session !== null) turnContext.addStep(traceSession(memory, decision));
   const end = await withWorkShown(deps, route, claim, turnContext, () =>

@@ -14,9 +14,10 @@ import {
   type RouteFacts,
   type RouteTaken,
 } from '../domain/routing.ts';
+import type { TurnRow } from '../domain/conversation.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { InClaim, Ledger } from '../ledger/ledger.ts';
 import type { ActiveChannel, ActiveRoute } from './deps.ts';
 import { isPublicSince, publicSinceOf } from './public-since.ts';
 
@@ -42,6 +43,28 @@ export function activeRouteOf(channel: ActiveChannel, message: RoutedMessage): A
   const isKept = kept !== undefined && channel.brains.has(kept.brain);
   const taken = isKept ? kept : routeOf(channel, message);
   return { ...channel, taken, brain: channel.brains.get(taken.brain)! };
+}
+
+/**
+ * The route of the turn's own brain, whatever route the command has taken. The command's route if
+ * nobody knows the brain any more, or the channel has no route to it.
+ * @returns null: the storage cannot be read now
+ */
+export async function routeOfRepeated(
+  ledger: Pick<Ledger, 'brainOfTurn'>,
+  route: ActiveRoute,
+  claim: InClaim,
+  { at }: TurnRow,
+): Promise<ActiveRoute | null> {
+  let name: string | null;
+  try {
+    name = await ledger.brainOfTurn(claim, at);
+  } catch {
+    return null;
+  }
+  const brain = name === null ? undefined : route.brains.get(name);
+  if (brain === undefined || brain.name === route.brain.name) return route;
+  return { ...route, brain, taken: { number: 0, brain: brain.name, matched: [] } };
 }
 
 /** Private as soon as the brain of one route is private. */
@@ -88,10 +111,17 @@ function factsOf({ session }: Pick<ActiveChannel, 'session'>, message: RoutedMes
 
 // The route of each message of a batch, and what it takes from messages before it.
 
-/** How long after a message the platform may bring the next part of it. */
+/**
+ * The parts of one message have times this close. A client sends them one after the other, and
+ * Telegram dates them in whole seconds.
+ */
 const partMsMax = 2_000;
-/** A client cuts a longer text, at 4,096 characters on Telegram, often at a space before them. */
-const splitCharactersMin = 3_500;
+/**
+ * Telegram's clients cut a text that is longer than 4,096 characters. Its desktop client looks for
+ * the best place in the second half, the one on Android in the last 300 characters. Discord's
+ * client cuts no text.
+ */
+const splitCharactersMin = 2_048;
 
 /** Chooses the route of new messages by one revision of the configuration. */
 export class Routing {
@@ -137,9 +167,12 @@ export class Routing {
       const author = authorOf(message);
       const last = lastOfBatch.get(author) ?? this.#recent.lastOf(message);
       const inherited = last !== null && isPartOf(last, message) ? last.route : null;
-      const followed = routeCommandOf(own[at]) === null ? inherited : null;
-      const route = albumRoute(message, batch, own) ?? followed ?? own[at]!;
-      lastOfBatch.set(author, lastMessageOf({ ...message, route }));
+      const ofAlbum = own.filter((_, other) => isOfAlbum(batch[other]!, message));
+      const candidates = ofAlbum.length > 0 ? ofAlbum : [own[at]!];
+      const route = routeOfParts(message, inherited, candidates);
+      if (message.apart !== 'edit') {
+        lastOfBatch.set(author, lastMessageOf({ ...message, route }));
+      }
       return this.#channel.brains.has(route.brain) ? route : own[at]!;
     });
   }
@@ -152,25 +185,47 @@ export class Routing {
   }
 }
 
-/** The route of an album: of the part with the command, else of the first; null: no album. */
-function albumRoute(
-  { gather, ...of }: Inbound,
-  batch: readonly Inbound[],
-  routes: readonly RouteTaken[],
-): RouteTaken | null {
-  if (gather?.kind !== 'album') return null;
-  const isSame = (one: Inbound): boolean =>
-    one.gather?.kind === 'album' && one.gather.key === gather.key && authorOf(one) === authorOf(of);
-  const own = routes.filter((_, at) => isSame(batch[at]!));
-  return own.find((route) => routeCommandOf(route) !== null) ?? own[0] ?? null;
+/**
+ * The route of the part with the command, else of the first part.
+ * @param inherited the route of the message before it, whose part it is; null: it is no part
+ * @param own the routes of its album in this batch, or its own route alone
+ */
+function routeOfParts(
+  message: Inbound,
+  inherited: RouteTaken | null,
+  own: readonly RouteTaken[],
+): RouteTaken {
+  const command = own.find((route) => routeCommandOf(route) !== null);
+  const first = inherited ?? own[0]!;
+  if (command === undefined) return first;
+  // What looks like the rest of a cut text may be a new command.
+  const isPart = albumOf(message) !== null || isForwarded(message);
+  return isPart && routeCommandOf(first) !== null ? first : command;
 }
 
-/** Forwarded messages behind their comment, and the rest of a text that the client has cut. */
-function isPartOf({ saidAt, characters }: LastMessage, message: Inbound): boolean {
-  if (message.apart === 'edit' || saidAt === null || message.saidAt === undefined) return false;
+/**
+ * Whether the message is a part of the one before it: of its album, forwarded behind its comment,
+ * or the rest of a text that the client has cut.
+ */
+function isPartOf({ album, saidAt, characters }: LastMessage, message: Inbound): boolean {
+  if (message.apart === 'edit') return false;
+  if (album !== null && albumOf(message) === album) return true;
+  if (saidAt === null || message.saidAt === undefined) return false;
   if (apartMs(saidAt, message.saidAt) > partMsMax) return false;
-  if (message.context?.forwardedFrom !== undefined) return true;
-  return characters >= splitCharactersMin && message.media === null;
+  return isForwarded(message) || (characters >= splitCharactersMin && message.media === null);
+}
+
+function isOfAlbum(one: Inbound, other: Inbound): boolean {
+  const album = albumOf(one);
+  return album !== null && album === albumOf(other) && authorOf(one) === authorOf(other);
+}
+
+function albumOf({ gather }: Pick<Inbound, 'gather'>): string | null {
+  return gather?.kind === 'album' ? gather.key : null;
+}
+
+function isForwarded({ context }: Pick<Inbound, 'context'>): boolean {
+  return context?.forwardedFrom !== undefined;
 }
 
 function authorOf({ channel, conversation, sender }: Omit<Inbound, 'gather'>): string {
@@ -185,9 +240,13 @@ const authorsMax = 5_000;
 
 type Remembered = { readonly route: RouteTaken; readonly sensitivity: Sensitivity };
 
-/** `saidAt` null: the platform does not tell. */
+/**
+ * `album` null: it is of none. `saidAt` null: the platform does not tell. `characters`: of a text
+ * that the author wrote.
+ */
 type LastMessage = {
   readonly route: RouteTaken | null;
+  readonly album: string | null;
   readonly saidAt: PlatformTime | null;
   readonly characters: number;
 };
@@ -238,14 +297,17 @@ export class RecentMessages {
   remember(message: Inbound): void {
     const { channel, dedupeKey, edits, route, sensitivity, setting } = message;
     if (setting === undefined || route === undefined || sensitivity === undefined) return;
+    if (edits !== undefined) return;
     setNewest(this.#last, authorOf(message), lastMessageOf(message), authorsMax);
-    if (dedupeKey === null || edits !== undefined) return;
+    if (dedupeKey === null) return;
     setNewest(this.#editable, keyOf(channel, dedupeKey), { route, sensitivity }, editableMax);
   }
 }
 
-function lastMessageOf({ route, saidAt, text }: Inbound): LastMessage {
-  return { route: route ?? null, saidAt: saidAt ?? null, characters: text.length };
+function lastMessageOf(message: Inbound): LastMessage {
+  const { route = null, saidAt = null, text } = message;
+  const characters = isForwarded(message) ? 0 : text.length;
+  return { route, album: albumOf(message), saidAt, characters };
 }
 
 function keyOf(channel: ChannelKey, key: string): string {

@@ -33,6 +33,7 @@ const understood = (session: Partial<SessionConfig> | null, notes = false, tools
   approvals: false,
   messenger: false,
   retries: false,
+  routeCommand: null,
 });
 
 const actOf = (text: string, of = understood({}, true, true)): unknown =>

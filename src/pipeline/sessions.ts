@@ -110,6 +110,11 @@ export function mayBeAskedAgain({ text, reply, quoted }: TurnRow): boolean {
   return reply === null && quoted !== true && text !== '' && !isFollowUpText(text);
 }
 
+/** The unanswered turn that the message asks again; null: it asks something else. */
+export function repeatedTurnOf({ intent }: SessionDecision): TurnRow | null {
+  return intent.kind === 'think' ? (intent.again ?? null) : null;
+}
+
 /** The number of the session that the message is in. */
 function sessionOf({ session }: Memory, { move }: SessionDecision): number {
   return session.number + (move === null ? 0 : 1);

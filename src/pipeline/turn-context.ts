@@ -83,17 +83,19 @@ export class PipelineTurnContext implements TurnContext {
   readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget' | 'historyBounds'>;
   #budgetGuard: BudgetGuard | null = null;
 
+  /** @param label of what is asked: a turn that is asked again has its own, not the command's */
   constructor(
     deps: TurnContextDeps,
     claim: InClaim,
     brain: Pick<Brain, 'name' | 'agent' | 'sensitivity' | 'budget' | 'historyBounds'>,
     deadlineAt: SteadyTime,
+    label: Sensitivity = claim.message.sensitivity,
   ) {
     this.#deps = deps;
     this.#claim = claim;
     this.#brain = brain;
     this.shownAs = claim.message.preview ?? null;
-    this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
+    this.sensitivity = strictest(label, brain.sensitivity);
     this.stop = claim.stop;
     this.deadlineAt = deadlineAt;
   }

@@ -7,9 +7,9 @@ import type { Claim, Effects } from '../ledger/ledger.ts';
 import { commandsOn } from './commands.ts';
 import { emptyContext, effectsOf } from './effects.ts';
 import type { ActiveChannel, Deps } from './deps.ts';
-import { activeRouteOf } from './route.ts';
+import { activeRouteOf, routeOfRepeated } from './route.ts';
 import { earlierPreview } from './previews.ts';
-import { decideSession } from './sessions.ts';
+import { decideSession, repeatedTurnOf } from './sessions.ts';
 import { settlementOf } from './approvals/decide.ts';
 
 const faultDecision: Decision = {
@@ -55,15 +55,13 @@ export async function deadLetterMessage(
     return;
   }
   const { message, memory } = claim;
-  const route = activeRouteOf(channel, message);
-  const decision = decideSession(message, memory, commandsOn(deps, route, message));
-  const repeatedTurn = decision.intent.kind === 'think' ? decision.intent.again : undefined;
-  const labels = [
-    message.sensitivity,
-    route.brain.sensitivity,
-    repeatedTurn?.sensitivity ?? 'public',
-  ];
-  const sensitivity = strictest(...labels);
+  const taken = activeRouteOf(channel, message);
+  const decision = decideSession(message, memory, commandsOn(deps, taken, message));
+  const repeated = repeatedTurnOf(decision);
+  const own =
+    repeated === null ? taken : await routeOfRepeated(deps.ledger, taken, claim, repeated);
+  const route = own ?? taken;
+  const sensitivity = strictest((repeated ?? message).sensitivity, route.brain.sensitivity);
   const shownAs = deps.ledger.previews.of(claim) ?? earlierPreview(route.channel, claim);
   const turnContext = { ...emptyContext(sensitivity), shownAs };
   const timeline = { decision, claimedAt: now, decidedAt: now, turnContext };

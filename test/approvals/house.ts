@@ -20,6 +20,7 @@ import { createAlone } from '../../src/cluster/alone.ts';
 import type { Coordination } from '../../src/cluster/cluster.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { createToolbox } from '../../src/brains/tools/governance.ts';
+import { brainsByName, routed } from '../fake/channel.ts';
 import { FakeMessenger } from '../fake/messenger.ts';
 import { fakeTool, type FakeTool } from '../fake/tools.ts';
 import { openMemory, openStorage, until, type Clock } from '../messages/messenger-house.ts';
@@ -162,8 +163,8 @@ export async function openApprovalHouse(
     });
     const brain = brainOf(one);
     const { session = null } = one;
-    const planned = { type: 'messenger_a', channel, brain, session, access: null } as const;
-    return new RunningConfig(`plan ${applied}`, [planned], new Map([[brain.name, brain]]), []);
+    const channels = [routed('messenger_a', channel, brain, { session })];
+    return new RunningConfig(`plan ${applied}`, channels, brainsByName(brain), []);
   };
   const apply = async (one: Settings): Promise<void> => {
     const problem = await host.use(runningConfigOf(one));

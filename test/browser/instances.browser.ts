@@ -16,9 +16,12 @@ function onServer(world: World): void {
   const { ports } = world;
   const plan = ports.runningConfig();
   const storage = { path: null, retentionDays: 30, urlEnv: 'DATABASE_URL' as EnvName };
-  const routes = [...plan.config.routes, { channel: 'messenger_a', brain: 'open' } as const];
+  const name = 'messenger_a';
+  const route = { channel: name, brain: 'open', number: 2, when: null, description: null };
+  const routes = [...plan.config.routes, route];
   const since = world.clockMs;
-  const waits = { type: 'messenger_a', key: bot, isHeld: false, since, lastSeenAt: null } as const;
+  const bots = { name, type: name, key: bot } as const;
+  const waits = { ...bots, isHeld: false, since, lastSeenAt: null } as const;
   const channels = [...plan.channels, { ...waits, state: 'starting', reason: null } as const];
   const config = { ...plan.config, storage, routes };
   world.ports = { ...ports, runningConfig: () => ({ ...plan, config, channels }) };

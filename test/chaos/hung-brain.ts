@@ -20,7 +20,7 @@ import {
   sqliteBackend,
   type Backend,
 } from '../contract/ledger/backends.ts';
-import { FakePlatform } from '../fake/channel.ts';
+import { brainsByName, FakePlatform, routed } from '../fake/channel.ts';
 import { percentile } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { patienceMs, until, within } from '../support/waiting.ts';
@@ -65,12 +65,12 @@ async function measure(backend: Backend, count: number, random: () => number) {
   const hanging = hangingBrain();
   const accepting = new Arrivals();
   const host = hostOn(ledger);
-  const plain = { type: 'webhook', session: null, access: null } as const;
   const channels = [
-    { ...plain, channel: slow.channel(), brain: hanging.brain },
-    { ...plain, channel: accepting.watch(quick.channel()), brain: echo },
+    routed('webhook', slow.channel(), hanging.brain),
+    routed('webhook', accepting.watch(quick.channel()), echo),
   ];
-  assert.equal(await host.use(new RunningConfig('one', channels, new Map())), null);
+  const brains = brainsByName(hanging.brain, echo);
+  assert.equal(await host.use(new RunningConfig('one', channels, brains)), null);
   try {
     await talk(quick, accepting, Math.min(count, 200), random);
     const quiet = await talk(quick, accepting, count, random);

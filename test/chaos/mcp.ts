@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import type { Ran } from '../../src/brains/tools/tool.ts';
 import { memoryBackend, openSound } from '../contract/ledger/backends.ts';
-import { FakePlatform } from '../fake/channel.ts';
+import { brainsByName, FakePlatform, routed } from '../fake/channel.ts';
 import { isAlive } from '../fake/mcp/alive.ts';
 import { startHttpMcp, type HttpMode } from '../fake/mcp/http-server.ts';
 import { McpStage } from '../fake/mcp/stage.ts';
@@ -78,8 +78,8 @@ export const mcp: Proof = {
     const accepting = new Arrivals();
     const host = hostOn(bench.ledger);
     const channel = accepting.watch(platform.channel());
-    const planned = { type: 'webhook', session: null, access: null, channel, brain: echo } as const;
-    assert.equal(await host.use(new RunningConfig('one', [planned], new Map())), null);
+    const channels = [routed('webhook', channel, echo)];
+    assert.equal(await host.use(new RunningConfig('one', channels, brainsByName(echo))), null);
     const means = { count, random, platform, accepting };
     try {
       await talk(platform, accepting, count, random);

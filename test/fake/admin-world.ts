@@ -82,6 +82,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
       warnings: [warning],
       channels: [
         {
+          name: 'webhook',
           type: 'webhook',
           key: 'webhook' as ChannelKey,
           isHeld: true,
@@ -216,6 +217,7 @@ const brain = {
 const config: Config = {
   channels: [
     {
+      name: 'webhook',
       type: 'webhook',
       tokenEnv: secretName as EnvName,
       bind: addressOf('127.0.0.1', true, 8_090),
@@ -233,6 +235,7 @@ const config: Config = {
       },
     },
     {
+      name: 'messenger_a',
       type: 'messenger_a',
       tokenEnv: 'BOT' as EnvName,
       baseUrl: null,
@@ -247,7 +250,7 @@ const config: Config = {
     { name: 'main', sensitivity: 'private', ...brain, budget },
     { name: 'open', sensitivity: 'public', ...brain },
   ],
-  routes: [{ channel: 'webhook', brain: 'main' }],
+  routes: [{ channel: 'webhook', brain: 'main', number: 1, when: null, description: null }],
   storage: null,
   session: null,
   observability: { enabled: true, address: addressOf('127.0.0.1', true), allowedHosts: [] },

@@ -104,7 +104,7 @@ export async function startDiscordBench(): Promise<DiscordBench> {
     make({ access, baseUrl = discord.url, manners: own, ...more } = {}) {
       const tokenEnv = 'DISCORD_TOKEN' as EnvName;
       const manners = { streaming: true, gatherMs: 0, edits: false, speech: null } as const;
-      const where = { type: 'messenger_b', tokenEnv, baseUrl } as const;
+      const where = { name: 'messenger_b', type: 'messenger_b', tokenEnv, baseUrl } as const;
       const config = { ...where, ...manners, access: access ?? null, ...own };
       const rest = { http, deadlines, events, ...systemClock, random: Math.random, limits };
       return createDiscordChannel({ config, token: botToken, ...rest, ...more });

@@ -10,6 +10,7 @@ import type { RecentQuestions } from '../../src/channels/messenger/recent-questi
 import { BotApi } from '../../src/channels/telegram/bot-api.ts';
 import { createRoom } from '../../src/channels/telegram/telegram.ts';
 import { BestEffort } from '../../src/channels/messenger/best-effort.ts';
+import { FormerChats } from '../../src/channels/telegram/former-chats.ts';
 import { Poller, pollTimes, type PollTimes } from '../../src/channels/telegram/polling.ts';
 import type { EnvName } from '../../src/config/secret-value.ts';
 import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
@@ -116,7 +117,8 @@ export async function startPolling(
     run() {
       const ending = new AbortController();
       const random = Math.random;
-      const options = { ...rest, random, times: { ...hurried, ...times } };
+      const formerChats = new FormerChats();
+      const options = { ...rest, formerChats, random, times: { ...hurried, ...times } };
       const running = async (): Promise<void> => {
         await new Poller(options, ending.signal).run();
         if (health.health.state !== 'failed') health.become('stopped');

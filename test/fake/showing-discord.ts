@@ -36,7 +36,8 @@ export async function startShowing(
   const ledger = new NotingLedger();
   const manners = { streaming: true, gatherMs: 0, edits: false, speech: null } as const;
   const tokenEnv = 'DISCORD_TOKEN' as EnvName;
-  const where = { type: 'messenger_b', tokenEnv, baseUrl: fake.url, access: null } as const;
+  const type = 'messenger_b';
+  const where = { name: type, type, tokenEnv, baseUrl: fake.url, access: null } as const;
   const config: MessengerConfig = { ...where, ...manners, ...more };
   const limits = { pauseMs: 20, pauseMsMax: 50, spacingMs: 0, tickMs: 20 };
   const { events } = noteEvents();

@@ -36,7 +36,8 @@ export async function startShowing(
   const ledger = new NotingLedger();
   const manners = { streaming: true, gatherMs: 0, edits: false, speech: null } as const;
   const tokenEnv = 'TELEGRAM_TOKEN' as EnvName;
-  const where = { type: 'messenger_a', tokenEnv, baseUrl: telegram.url, access: null } as const;
+  const type = 'messenger_a';
+  const where = { name: type, type, tokenEnv, baseUrl: telegram.url, access: null } as const;
   const config: MessengerConfig = { ...where, ...manners, ...more };
   const times = { heldPauseMs: 10 };
   const { events } = noteEvents();

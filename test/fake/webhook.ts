@@ -30,6 +30,7 @@ export const defaultMapping: WebhookConfig['mapping'] = {
 
 export function webhookConfig(more: Partial<WebhookConfig> = {}): WebhookConfig {
   return {
+    name: 'webhook',
     type: 'webhook',
     tokenEnv: 'WEBHOOK_SECRET' as WebhookConfig['tokenEnv'],
     bind: { host: '127.0.0.1', port: 0, text: '127.0.0.1:0', loopback: true, given: true },

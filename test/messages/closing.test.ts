@@ -11,7 +11,7 @@ import { Runtime } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
-import { FakePlatform } from '../fake/channel.ts';
+import { brainsByName, FakePlatform, routed } from '../fake/channel.ts';
 import { echo } from './messenger-house.ts';
 
 function house() {
@@ -38,9 +38,9 @@ function runningConfigOf(change: (type: string) => Partial<Channel>): RunningCon
   const brain = echo('one');
   const channels = types.map((type) => {
     const channel: Channel = { ...new FakePlatform(type).channel(), ...change(type) };
-    return { type, channel, brain, session: null, access: null } as const;
+    return routed(type, channel, brain);
   });
-  return new RunningConfig('one', channels, new Map([['one', brain]]));
+  return new RunningConfig('one', channels, brainsByName(brain));
 }
 
 test('a channel that fails to close keeps no other open, and each such fault is told', async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
 import { openAccess } from '../../src/pipeline/gate.ts';
 import { RunningConfig } from '../../src/app/running-config.ts';
-import { FakePlatform } from '../fake/channel.ts';
+import { brainsByName, FakePlatform, routed } from '../fake/channel.ts';
 import { echo, openHouse, openMemory, runningConfigOf, until } from './messenger-house.ts';
 
 const clock = { now: Date.now() };
@@ -75,14 +75,14 @@ test('a configuration that cannot be opened leaves the connection where it was',
   await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
   const hopeless = new FakePlatform().channel(problem);
-  const plain = { brain: echo('two'), session: null };
+  const two = echo('two');
   const broken = new RunningConfig(
     'broken',
     [
-      { ...plain, type: 'messenger_a', channel: messenger.bot('77:a'), access: openAccess },
-      { ...plain, type: 'webhook', channel: hopeless, access: null },
+      routed('messenger_a', messenger.bot('77:a'), two, { access: openAccess }),
+      routed('webhook', hopeless, two),
     ],
-    new Map(),
+    brainsByName(two),
   );
   assert.equal((await host.use(broken))?.code, 'broken');
   assert.equal(messenger.counts.closed, 1, 'only the one that was never opened');
@@ -117,14 +117,10 @@ test('a channel with a malformed token is failed, and the others work', async ()
   const platform = new FakePlatform();
   const brain = echo('one');
   const channels = [
-    { type: 'messenger_a', channel: messenger.bot('no token'), access: openAccess },
-    { type: 'webhook', channel: platform.channel(), access: null },
-  ] as const;
-  const runningConfig = new RunningConfig(
-    'mixed',
-    channels.map((channel) => ({ ...channel, brain, session: null })),
-    new Map(),
-  );
+    routed('messenger_a', messenger.bot('no token'), brain, { access: openAccess }),
+    routed('webhook', platform.channel(), brain),
+  ];
+  const runningConfig = new RunningConfig('mixed', channels, brainsByName(brain));
   assert.equal(await host.use(runningConfig), null);
   await platform.say('ada', 'hi');
   await until(() => platform.delivered.length === 1);

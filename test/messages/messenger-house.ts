@@ -18,6 +18,7 @@ import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { brainsByName, routed } from '../fake/channel.ts';
 import { FakeMessenger } from '../fake/messenger.ts';
 import { until as waitUntil } from '../support/waiting.ts';
 
@@ -73,8 +74,8 @@ export function runningConfigOf(
   access: AccessConfig | null,
   session: SessionConfig | null = null,
 ): RunningConfig {
-  const planned = { type: 'messenger_a', channel, brain, session, access } as const;
-  return new RunningConfig(brain.name, [planned], new Map([[brain.name, brain]]));
+  const planned = routed('messenger_a', channel, brain, { session, access });
+  return new RunningConfig(brain.name, [planned], brainsByName(brain));
 }
 
 /** The welcome of a newly admitted person, where they can be reached. */

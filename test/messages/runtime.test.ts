@@ -16,7 +16,7 @@ import type { Stop } from '../../src/lib/stop.ts';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import type { Durability, Ledger } from '../../src/ledger/ledger.ts';
-import { FakePlatform } from '../fake/channel.ts';
+import { brainsByName, FakePlatform, routed } from '../fake/channel.ts';
 import { until } from './messenger-house.ts';
 
 const { now, steady } = systemClock;
@@ -72,11 +72,8 @@ function hanging(name: string, deaf = false) {
 }
 
 function runningConfigOf(channel: Channel | null, brain: Brain): RunningConfig {
-  const planned =
-    channel === null
-      ? []
-      : [{ type: 'webhook', channel, brain, session: null, access: null } as const];
-  return new RunningConfig(brain.name, planned, new Map([[brain.name, brain]]));
+  const planned = channel === null ? [] : [routed('webhook', channel, brain)];
+  return new RunningConfig(brain.name, planned, brainsByName(brain));
 }
 
 /** A channel that counts its openings and closings, and opens only when the test lets it. */

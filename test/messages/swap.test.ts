@@ -13,7 +13,7 @@ import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { FakePlatform } from '../fake/channel.ts';
+import { brainsByName, FakePlatform, routed } from '../fake/channel.ts';
 import { scratch } from '../support/program.ts';
 
 const conversations = 50;
@@ -43,8 +43,8 @@ function runningConfig(platform: FakePlatform, number: number, broken = false): 
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
   const channel = platform.channel(broken ? problem : null);
   const mind = brain(`brain-${number}`);
-  const planned = { type: 'webhook', channel, brain: mind, session: null, access: null } as const;
-  return new RunningConfig(String(number), [planned], new Map([[mind.name, mind]]));
+  const planned = routed('webhook', channel, mind);
+  return new RunningConfig(String(number), [planned], brainsByName(mind));
 }
 
 async function swapUnderLoad(ledger: Ledger): Promise<void> {

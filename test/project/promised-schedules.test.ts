@@ -28,7 +28,7 @@ test('without storage a reply is tried at once, after 5 s and 50 s; a stop works
 test('with storage a message is recognised for 30 days on a messenger, for 7 on a webhook', () => {
   const days = (channel: ChannelKey): number => dedupeMsOf(channel) / (24 * hourMs);
   assert.deepEqual(
-    ['messenger_a', 'messenger_b'].map((type) => days(channelKeyOf(type, '7'))),
+    ['messenger_a', 'messenger_b'].map((type) => days(channelKeyOf({ name: type, type }, '7'))),
     [30, 30],
   );
   assert.equal(days('webhook' as ChannelKey), 7);

@@ -33,6 +33,7 @@ async function stage(t: TestContext, random = 0.5) {
   const { host } = openHouse(ledger, clock);
   const channel = createTelegramChannel({
     config: {
+      name: 'messenger_a',
       type: 'messenger_a',
       tokenEnv: 'TELEGRAM_TOKEN' as EnvName,
       baseUrl: telegram.url,

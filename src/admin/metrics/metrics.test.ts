@@ -182,7 +182,8 @@ test('whom a gate turned away is counted, and how long a platform was not heard 
   for (let i = 0; i < 3; i++) world.events.messageTurnedAway({ channel, reason: 'stranger' });
   world.events.messageTurnedAway({ channel, reason: 'not_addressed' });
   const plan = world.ports.runningConfig();
-  const bot = { type: 'messenger_a', state: 'up', since: 0, reason: null } as const;
+  const type = 'messenger_a';
+  const bot = { name: type, type, state: 'up', since: 0, reason: null } as const;
   const view = { ...bot, key: channel, isHeld: true, lastSeenAt: world.clockMs - 2_500 };
   const of = (isHeld: boolean) => ({ ...plan, channels: [{ ...view, isHeld }] });
   world.ports = { ...world.ports, runningConfig: () => of(true) };

@@ -2,7 +2,7 @@
  * The metrics page, of this process alone. It reads the meters at each scrape. It watches the
  * event loop and garbage collection from the first scrape on.
  *
- * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of
+ * Labels: registered name of the channel, provider, model of the configuration, box, state, and the stable codes of
  * outcomes. Never an id.
  */
 import type { ChannelMeters, TokenTally } from '../../telemetry/meters.ts';
@@ -122,16 +122,16 @@ function serviceFamilies(ports: AdminPorts): Family[] {
       'svc_channel_state',
       channels.flatMap((channel) =>
         states.map((state) =>
-          one(channel.state === state ? 1 : 0, { channel: channel.type, state }),
+          one(channel.state === state ? 1 : 0, { channel: channel.name, state }),
         ),
       ),
     ),
     metric(
       'svc_channel_last_seen_seconds',
-      channels.flatMap(({ type, lastSeenAt }) =>
+      channels.flatMap(({ name, lastSeenAt }) =>
         lastSeenAt === null
           ? []
-          : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: type })],
+          : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: name })],
       ),
     ),
     metric('svc_config_warnings', [one(runningConfig.warnings.length)]),
@@ -141,11 +141,11 @@ function serviceFamilies(ports: AdminPorts): Family[] {
 
 /** A channel's series begin at zero, since a series that begins with its first event hides it. */
 function channelsOf(ports: AdminPorts): [string, ChannelMeters][] {
-  const types = new Set([
-    ...ports.runningConfig().config.channels.map(({ type }) => type),
+  const names = new Set([
+    ...ports.runningConfig().config.channels.map(({ name }) => name),
     ...ports.meters.channels.keys(),
   ]);
-  return [...types].map((type) => [type, ports.meters.channels.get(type) ?? unmet]);
+  return [...names].map((name) => [name, ports.meters.channels.get(name) ?? unmet]);
 }
 
 const unmet: ChannelMeters = {

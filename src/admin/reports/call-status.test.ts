@@ -14,7 +14,8 @@ function two() {
   const all = makeInstances([1, 2]);
   for (const one of all) {
     const plan = one.ports.runningConfig();
-    const routes = [{ channel: 'webhook', brain: 'open' }] as const;
+    const plain = { number: 1, when: null, description: null };
+    const routes = [{ channel: 'webhook', brain: 'open', ...plain }];
     one.ports = {
       ...one.ports,
       runningConfig: () => ({ ...plan, config: { ...plan.config, routes } }),

@@ -13,11 +13,13 @@ const bot = 'messenger_a:7' as ChannelKey;
 function stands(one: OtherInstance, state: ChannelState, reason: string | null = null): void {
   const { ports } = one;
   const since = one.id;
-  const view = { type: 'messenger_a', key: bot, isHeld: true, since, lastSeenAt: null } as const;
+  const name = 'messenger_a';
+  const view = { name, type: name, key: bot, isHeld: true, since, lastSeenAt: null } as const;
   const [webhook] = ports.runningConfig().channels;
   const channels = [webhook!, { ...view, state, reason }];
   const { config } = ports.runningConfig();
-  const routes = [...config.routes, { channel: 'messenger_a', brain: 'open' } as const];
+  const route = { channel: name, brain: 'open', number: 2, when: null, description: null };
+  const routes = [...config.routes, route];
   one.ports = {
     ...ports,
     runningConfig: () => ({ ...ports.runningConfig(), channels, config: { ...config, routes } }),

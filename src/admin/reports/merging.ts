@@ -13,7 +13,7 @@ import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import { fiveMinutesMs } from '../../lib/durations.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
-import { registeredNameOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
+import { channelTypeOf, registeredNameOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { RecentPair } from '../../lib/sliding-counts.ts';
 import type {
@@ -115,19 +115,19 @@ export function backlogOf(whole: Pick<Whole, 'reports' | 'rows'>): BacklogStatus
   return backlogBy(backlogRows(whole));
 }
 
-/** Sums by channel type, so all bots of a messenger are one row. */
+/** Sums by registered name, so all bots of a name are one row. */
 export function backlogBy(rows: Report['backlog']): BacklogStatus[] {
-  const byType = new Map<string, Mutable<BacklogStatus>>();
+  const byName = new Map<string, Mutable<BacklogStatus>>();
   for (const { channel: key, inbox, outbox, oldestAt, unroutable } of rows) {
     const channel = registeredNameOf(key);
-    const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0, oldestAt };
+    const sum = byName.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0, oldestAt };
     sum.inbox += inbox;
     sum.outbox += outbox;
     sum.unroutable += unroutable;
     sum.oldestAt = Math.min(sum.oldestAt ?? oldestAt, oldestAt);
-    byType.set(channel, sum);
+    byName.set(channel, sum);
   }
-  return [...byType.values()];
+  return [...byName.values()];
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -419,7 +419,7 @@ const unknownShown: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[] {
   return members.map(({ id, version, state, beganAt, toldAt, posts, report }) => {
     const listeners = (report?.listeners ?? []).map((one) => {
-      return { of: one.type, address: listenerAddress(one, asker) };
+      return { of: nameIn(one), address: listenerAddress(one, asker) };
     });
     const admin = report?.admin ?? null;
     return {
@@ -443,9 +443,16 @@ export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[]
   });
 }
 
-/** Names a lease: a messenger by the platform's name, another by its own word. */
+/**
+ * Names a lease: a messenger by its own name, or else by the platform's name; another by its own
+ * word.
+ */
 function postStatus(post: string): PostStatus {
-  const word = findKind(registeredNameOf(post as ChannelKey))?.name ?? post;
+  const key = post as ChannelKey;
+  const name = registeredNameOf(key);
+  const kind = findKind(channelTypeOf(key));
+  if (kind !== undefined && name !== kind.type) return { post, name };
+  const word = kind?.name ?? post;
   return { post, name: word.charAt(0).toUpperCase() + word.slice(1) };
 }
 
@@ -478,34 +485,35 @@ export function channelsOf(
 ): ChannelStatus[] {
   return channels.map((channel) => {
     const { name, type } = channel;
-    const brain = routes.find((route) => route.channel === name)?.brain ?? null;
-    const listener = whole.own.report.listeners.find((one) => one.type === type);
+    const own = routes.filter((route) => route.channel === name);
+    const brain = (own.find(({ when }) => when === null) ?? own[0])?.brain ?? null;
+    const listener = whole.own.report.listeners.find((one) => nameIn(one) === name);
     return {
       name,
       type,
       ...healthPartsOf(whole, channel),
       brain,
       address: listener === undefined ? null : listenerAddress(listener, asker),
-      addresses: addressesOf(whole, type, asker),
+      addresses: addressesOf(whole, name, asker),
     };
   });
 }
 
 function addressesOf(
   { members }: Whole,
-  type: string,
+  name: string,
   asker: Viewer,
 ): NonNullable<ChannelStatus['addresses']> {
   return members.flatMap(({ id, report }) =>
     (report?.listeners ?? [])
-      .filter((one) => one.type === type)
+      .filter((one) => nameIn(one) === name)
       .map((one) => ({ instance: id, address: listenerAddress(one, asker) })),
   );
 }
 
 function healthPartsOf(whole: Whole, channel: ChannelConfig): HealthParts {
-  const channelReports = channelReportsOf(whole.deciding, channel.type);
-  const own = channelReportsOf([whole.own], channel.type)[0];
+  const channelReports = channelReportsOf(whole.deciding, channel.name);
+  const own = channelReportsOf([whole.own], channel.name)[0];
   if (own === undefined) {
     const reason = 'No route leads from it.';
     return { state: 'unrouted', since: null, reason, lastSeenAt: null, instance: null };
@@ -515,9 +523,14 @@ function healthPartsOf(whole: Whole, channel: ChannelConfig): HealthParts {
   return gravestOf(channelReports, own);
 }
 
-function channelReportsOf(reports: Whole['reports'], type: string): ChannelReport[] {
+/** The channel's name in a report. An older release knows a channel by its type. */
+function nameIn({ name, type }: { readonly name: string | null; readonly type: string }): string {
+  return name ?? type;
+}
+
+function channelReportsOf(reports: Whole['reports'], name: string): ChannelReport[] {
   return reports.flatMap(({ id, report }) => {
-    const view = report.channels.find((one) => one.type === type);
+    const view = report.channels.find((one) => nameIn(one) === name);
     return view === undefined ? [] : [{ id, view }];
   });
 }
@@ -529,7 +542,7 @@ function ofMessenger(
   own: ChannelReport,
 ): HealthParts {
   for (const { id, posts, beganAt } of members) {
-    const known = channelReportsOf(reports, own.view.type).find((one) => one.id === id);
+    const known = channelReportsOf(reports, nameIn(own.view)).find((one) => one.id === id);
     const key = (known ?? own).view.key;
     if (key === null || !posts.includes(key)) continue;
     if (known !== undefined) return { ...stateFieldsOf(known), instance: id };

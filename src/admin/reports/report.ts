@@ -177,7 +177,7 @@ const noTries: DeliveryMeters = {
   reasons: [],
 };
 
-/** By channel type, so all bots of a messenger are one row. */
+/** By registered name, so all bots of a name are one row. */
 function deliverySummaries(
   meters: Pick<Meters, 'deliveries'>,
   backlog: readonly ChannelBacklog[],
@@ -186,8 +186,8 @@ function deliverySummaries(
   const oldest = new Map<string, number>();
   for (const { channel, oldestReplyAt } of backlog) {
     if (oldestReplyAt === null) continue;
-    const type = registeredNameOf(channel);
-    oldest.set(type, Math.min(oldest.get(type) ?? oldestReplyAt, oldestReplyAt));
+    const name = registeredNameOf(channel);
+    oldest.set(name, Math.min(oldest.get(name) ?? oldestReplyAt, oldestReplyAt));
   }
   return [...new Set([...known.keys(), ...oldest.keys()])].map((channel) => {
     return { channel, ...(known.get(channel) ?? noTries), oldestAt: oldest.get(channel) ?? null };
@@ -195,6 +195,9 @@ function deliverySummaries(
 }
 
 const key = text as IdText<ChannelKey>;
+
+/** The registered name; an older release leaves it out, and the type is the name. */
+const named = { name: maybeText };
 
 const ways = list(object({ from: text, to: text, count: number }));
 
@@ -206,16 +209,19 @@ const reportFields = {
   health: object({ status: oneOf('ok', 'failing', 'stopping'), reason: maybeText }),
   perMinute: number,
   channels: list(
-    object({
-      key: maybeText,
-      type: text,
-      state: text as IdText<ChannelState>,
-      since: number,
-      reason: maybeText,
-      lastSeenAt: maybeNumber,
-    }),
+    objectWith(
+      {
+        key: maybeText,
+        type: text,
+        state: text as IdText<ChannelState>,
+        since: number,
+        reason: maybeText,
+        lastSeenAt: maybeNumber,
+      },
+      named,
+    ),
   ),
-  listeners: list(object({ type: text, bind: text, path: text })),
+  listeners: list(objectWith({ type: text, bind: text, path: text }, named)),
   ...callsFields,
   backlog: list(
     object({ channel: key, inbox: number, outbox: number, oldestAt: number, unroutable: number }),
@@ -285,11 +291,11 @@ export function reportOf(ports: Ports): Report {
     perMinute: meters.perMinute(),
     ways: meters.ways(),
     channels: runningConfig.channels.map((one) => {
-      const { type, state, since, reason, lastSeenAt } = one;
-      return { key: one.key, type, state, since, reason, lastSeenAt };
+      const { name, type, state, since, reason, lastSeenAt } = one;
+      return { key: one.key, name, type, state, since, reason, lastSeenAt };
     }),
-    listeners: runningConfig.config.channels.filter(isListener).map(({ type, bind, path }) => {
-      return { type, bind: bind.text, path };
+    listeners: runningConfig.config.channels.filter(isListener).map((one) => {
+      return { name: one.name, type: one.type, bind: one.bind.text, path: one.path };
     }),
     ...callsReportOf(meters, runningConfig.config),
     backlog: ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => {

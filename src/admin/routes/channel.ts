@@ -11,8 +11,8 @@ const others = channelKinds
   .join(', ');
 
 export const channel = segment(
-  `The channel: ${others}, or a bot of a messenger by its key (\`${botExample}\`); its type ` +
-    `alone (\`${messengerTypes[0]}\`) where one bot is known.`,
+  `The channel: its name, or without a name its type: ${others}, \`${messengerTypes[0]}\`. Where ` +
+    `several bots of it are known, the key of one (\`${botExample}\`).`,
 );
 
 /** A problem of every route with a channel in its path. */

@@ -14,7 +14,7 @@ import {
   type Route,
 } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'writes' | 'now'>;
+type Ports = Pick<AdminPorts, 'runningConfig' | 'writes' | 'now'>;
 
 const contentType = 'application/json';
 /** How many replies one request moves. The client repeats it for more. */
@@ -84,7 +84,8 @@ function tryOne({ writes, now }: Ports): Route {
   });
 }
 
-function tryAll({ writes, now }: Ports): Route {
+function tryAll(ports: Ports): Route {
+  const { writes, now } = ports;
   return writeRoute({
     method: 'POST',
     path: '/api/v1/deliveries/try',
@@ -97,7 +98,7 @@ function tryAll({ writes, now }: Ports): Route {
     problems: failed,
     schema: { name: 'TriedNow', of: triedNowSchema },
     answer: ({ channel: named, failure, status, before }) =>
-      onChannels(named, async (channel) => {
+      onChannels(named, ports, async (channel) => {
         // If the client's clock is ahead, the same replies would be tried again and again.
         const began = Math.min(before ?? now(), now());
         const filter = {

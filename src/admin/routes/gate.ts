@@ -81,7 +81,7 @@ function pairings({ pairings: admissions }: AdminPorts): Route[] {
       action: 'unpair',
       summary: 'Makes a person a stranger again. A code that they have counts no more.',
       parameters: {
-        channel: segment(`The type of the channel: ${messengers}.`),
+        channel: segment(`The name of the channel; without a name, its type: ${messengers}.`),
         sender: segment('The id of the sender.'),
       },
       contentType,

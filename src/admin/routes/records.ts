@@ -18,7 +18,7 @@ import {
   type Route,
 } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'reader'>;
+type Ports = Pick<AdminPorts, 'runningConfig' | 'reader'>;
 
 const contentType = 'application/json';
 const fewer = 'A page may hold fewer rows than asked for, even none: `next` tells whether it ends.';
@@ -44,7 +44,8 @@ export function recordRoutes(ports: Ports): Route[] {
   return [...lists(ports), counts(ports), audit(ports)];
 }
 
-function lists({ reader }: Ports): Route[] {
+function lists(ports: Ports): Route[] {
+  const { reader } = ports;
   return [
     readRoute({
       path: '/api/v1/messages',
@@ -55,7 +56,7 @@ function lists({ reader }: Ports): Route[] {
       problems: unread,
       schema: { name: 'Messages', of: messagesSchema },
       answer: ({ after, limit, ...filter }) =>
-        onChannels(filter.channel, async (channel) => {
+        onChannels(filter.channel, ports, async (channel) => {
           const query = { ...filter, channel };
           return answerWith(messagesSchema, await reader.messages(query, { after, limit }));
         }),
@@ -69,7 +70,7 @@ function lists({ reader }: Ports): Route[] {
       problems: unread,
       schema: { name: 'Deliveries', of: deliveriesSchema },
       answer: ({ after, limit, ...filter }) =>
-        onChannels(filter.channel, async (channel) => {
+        onChannels(filter.channel, ports, async (channel) => {
           const query = { ...filter, channel };
           return answerWith(deliveriesSchema, await reader.deliveries(query, { after, limit }));
         }),

@@ -259,17 +259,20 @@ export const reason = {
 
 export const ofChannel = {
   kind: 'text',
-  summary: 'Only of this channel: a bot of a messenger by its key, or all of them by its type.',
+  summary: 'Only of this channel: its name, its type without a name, or one bot by its key.',
   charactersMax: 256,
 } as const satisfies Parameter;
 
-/** Answers for the named channels; an invalid name is a 400. */
+/** Answers for the named channels; an unknown name is a 400. */
 export async function onChannels(
   named: string | null,
+  { runningConfig }: Pick<AdminPorts, 'runningConfig'>,
   answer: (channel: string | null) => Promise<Answer>,
 ): Promise<Answer> {
   const filter =
-    named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
+    named === null
+      ? ({ kind: 'found', channel: null } as const)
+      : channelsAsked(named, runningConfig().config.channels);
   return filter.kind === 'found'
     ? answer(filter.channel)
     : problem(400, 'invalid_parameter', filter.message);

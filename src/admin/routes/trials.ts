@@ -18,7 +18,7 @@ import {
 } from '../http/answer.ts';
 import { answerError } from '../http/respond.ts';
 import type { AdminPorts } from '../admin.ts';
-import { channelTypeNamed } from '../channel-named.ts';
+import { isChannelName, registeredName } from '../../config/config.ts';
 import type { Draft, TrialEvent, Tried } from '../config-trials.ts';
 import { only, type Described } from '../schemas/schema.ts';
 import { askRoute, writeRoute, type Body, type Route } from './route.ts';
@@ -96,13 +96,15 @@ function trial(ports: Ports): Route {
     contentType: [contentType, eventStreamType],
     body: {
       kind: 'json',
-      summary: 'The configuration as text, which of its brains, and what to say to it.',
+      summary:
+        'The configuration as text, what to say, and which of its brains. Without `brain` the ' +
+        'text takes a route of `channel`; `sender`, `chat` and `topic` say where it comes from.',
       bytesMax: 4 * configBytesMax,
       example: { config: example, brain: 'main', text: 'When do you open?' },
       schema: { name: 'Draft', of: draftSchema },
     },
     problems: {
-      404: 'The configuration has no such brain.',
+      404: 'The configuration has no such brain, or no route for the channel.',
       409: {
         summary: 'The brain reads a folder that comes by hand only.',
         also: [refusedSchemas.restart],
@@ -121,16 +123,18 @@ function trial(ports: Ports): Route {
 
 async function tryBrain(
   ports: Ports,
-  { config, brain, text, channel: named, sensitivity, history }: Described<typeof draftSchema>,
+  asked: Described<typeof draftSchema>,
   left: AbortSignal,
   wantsEvents: boolean,
 ): Promise<Answer> {
+  const { config, brain, text, sensitivity, history, sender, chat, topic } = asked;
   if (Buffer.byteLength(config) > configBytesMax) {
     return problem(413, 'body_too_large', `The configuration is over ${configBytesMax} bytes.`);
   }
   if (text.trim() === '') return malformed('text is empty.');
-  const channel = named === null ? null : channelTypeNamed(named);
-  if (channel === undefined) return malformed('channel is no type of a channel.');
+  const channel = asked.channel === null ? null : registeredName(asked.channel);
+  if (channel !== null && !isChannelName(channel)) return malformed('channel is no channel name.');
+  if (channel === null && brain === null) return malformed('brain and channel are missing.');
   const turns = (history ?? []).map(({ asked, answered }) => ({
     at: 0,
     text: asked,
@@ -138,11 +142,13 @@ async function tryBrain(
     sensitivity: 'public' as const,
   }));
   const label = sensitivity ?? 'public';
-  const draft = { config, brain, text, sensitivity: label, channel, turns };
+  const from = { sender, chat, topic };
+  const draft = { config, brain, text, from, sensitivity: label, channel, turns };
   if (wantsEvents) return tryGrowing(ports, draft, left);
   const tried = await ports.trials.tryBrain(draft, left);
   const answer = answerOf(tried);
-  return tried.kind === 'tried' ? { ...answer, auditDetails: { brain } } : answer;
+  if (tried.kind !== 'tried') return answer;
+  return { ...answer, auditDetails: { brain: tried.result.trace.brain } };
 }
 
 /** Once the brain is asked, the answer is a stream, and the result goes there. */
@@ -157,7 +163,8 @@ async function tryGrowing({ trials, events }: Ports, draft: Draft, left: AbortSi
     (error: unknown) => growing.end(problemOf(answerError(error, events))),
   );
   const { stream: body } = growing;
-  const auditDetails = { brain: draft.brain };
+  const { brain, channel } = draft;
+  const auditDetails = brain === null ? { channel: channel ?? '' } : { brain };
   return {
     status: 200,
     contentType: eventStreamType,
@@ -250,6 +257,11 @@ function answerOf(tried: Tried): Answer {
     case 'unknown_brain': {
       const names = tried.brains.map((name) => `"${name}"`).join(', ');
       return problem(404, tried.kind, `The configuration has no such brain; it has ${names}.`);
+    }
+    case 'unknown_channel': {
+      const names = tried.channels.map((name) => `"${name}"`).join(', ');
+      const detail = `The configuration has no route for this channel; it has some for ${names}.`;
+      return problem(404, tried.kind, detail);
     }
     case 'busy':
       return busy;

@@ -4,6 +4,7 @@ import {
   list,
   maybeText,
   object,
+  objectMay,
   oneOf,
   text,
   kinds,
@@ -120,46 +121,53 @@ export const preflightedSchema = object({
 });
 
 export const draftSchema = objectWith(
-  { config: text, brain: text, text },
+  { config: text, text },
   {
+    brain: maybeText,
     channel: maybeText,
+    sender: maybeText,
+    chat: maybeText,
+    topic: maybeText,
     sensitivity: maybe(oneOf('public', 'private')),
     history: maybe(list(object({ asked: text, answered: maybeText }))),
   },
 );
 
-export const tryResultSchema = object({
-  decision: kinds(
-    object({ kind: oneOf('reply'), text, model: maybeText }),
-    object({
-      kind: oneOf('apology'),
-      apology: oneOf(...apologies),
-      text,
-    }),
-  ),
-  ms: number,
-  why: text,
-  trace: traceSchema,
-  answers: list(
-    object({
-      model: text,
-      kind: oneOf('answer', 'failed', 'dropped', 'not_asked'),
-      text: maybeText,
-      ms: maybeNumber,
-      failure: maybe(failureSummary),
-      reason: maybeText,
-    }),
-  ),
-  tools: list(
-    object({
-      tool: text,
-      mode: oneOf(...grantModes),
-      outcome: oneOf(...toolOutcomes),
-      arguments: text,
-      result: maybeText,
-    }),
-  ),
-});
+export const tryResultSchema = objectMay(
+  {
+    decision: kinds(
+      object({ kind: oneOf('reply'), text, model: maybeText }),
+      object({
+        kind: oneOf('apology'),
+        apology: oneOf(...apologies),
+        text,
+      }),
+    ),
+    ms: number,
+    why: text,
+    trace: traceSchema,
+    answers: list(
+      object({
+        model: text,
+        kind: oneOf('answer', 'failed', 'dropped', 'not_asked'),
+        text: maybeText,
+        ms: maybeNumber,
+        failure: maybe(failureSummary),
+        reason: maybeText,
+      }),
+    ),
+    tools: list(
+      object({
+        tool: text,
+        mode: oneOf(...grantModes),
+        outcome: oneOf(...toolOutcomes),
+        arguments: text,
+        result: maybeText,
+      }),
+    ),
+  },
+  { route: maybe(object({ number: integer, why: text })) },
+);
 
 export const trialEventSchema = kinds(
   object({ kind: oneOf('more'), text }),

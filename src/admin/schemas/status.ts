@@ -99,7 +99,6 @@ const storage = oneOf(...storageBackends);
 const channels = list(
   objectWith(
     {
-      name: text,
       type: channelType,
       state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
       since: maybeInteger,
@@ -109,6 +108,7 @@ const channels = list(
       address: maybeText,
     },
     {
+      name: maybeText,
       instance: maybeInteger,
       addresses: maybe(list(object({ instance: integer, address: text }))),
     },

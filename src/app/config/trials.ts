@@ -19,7 +19,10 @@ import { inspectText, type ConfigPlace, type Inspection } from '../../config/ins
 import type { SecretLookupResults } from '../../config/found-secret.ts';
 import { problemsOf, namedSecrets, resolveSecrets, isOfMcpServer } from '../../config/secrets.ts';
 import { windowAfter } from '../../domain/conversation.ts';
-import { sentenceOf } from '../../pipeline/sentences.ts';
+import { commandSentences, sentenceOf } from '../../pipeline/sentences.ts';
+import { explainRoutes } from '../../domain/explain-route.ts';
+import { leadingCommand, routeCommandOf } from '../../domain/routing.ts';
+import { findKind, kindOf } from '../../channels/registry.ts';
 import type { Log } from '../../lib/log.ts';
 import { Mask } from '../../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
@@ -117,10 +120,15 @@ class ServiceTrials implements ConfigTrials {
       return { kind: 'config_invalid', problems: validation.problems };
     }
     const { config } = validation;
-    const index = config.brains.findIndex(({ name }) => name === draft.brain);
+    const routed = routeOf(config, draft);
+    if (routed.kind === 'unknown_channel') return routed;
+    const index = config.brains.findIndex(({ name }) => name === routed.brain);
     const brain = config.brains[index];
     if (brain === undefined) {
       return { kind: 'unknown_brain', brains: config.brains.map(({ name }) => name) };
+    }
+    if (routed.described !== null) {
+      return { kind: 'tried', result: describedResult(routed, this.#settings.deps.now()) };
     }
     const own = config.brains.map((one) => (one === brain ? one : { ...one, agent: null }));
     const fields = await fileOnlyFields({ brains: own }, this.#settings.config(), folder);
@@ -135,18 +143,18 @@ class ServiceTrials implements ConfigTrials {
     const skills = await skillsOf(own, brain.name);
     if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };
     this.#settings.log.scrub(secrets.values());
-    const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
     const { deps, spend: book } = this.#settings;
     const spend = { book, events: deps.events };
-    const place = { channel: draft.channel ?? routed, skills: skills.text, spend };
+    const place = { channel: routed.channel, skills: skills.text, spend };
     const mask = await this.#maskOf(secrets, left);
     const dryRun = new DryRun(brain, secrets, createTrialDeps(deps), place);
-    const { text, turns, sensitivity } = draft;
+    const { turns, sensitivity } = draft;
     show?.('');
     const showMasked = show && ((whole: string): void => show(mask.cleanGrowing(whole)));
     const history = windowAfter(turns, brain.historyBounds);
+    const { text, route } = routed;
     const dryRunResult = await dryRun.ask(text, history, left, sensitivity, showMasked);
-    return { kind: 'tried', result: tryResultOf(brain, dryRunResult, mask) };
+    return { kind: 'tried', result: { ...tryResultOf(brain, dryRunResult, mask), route } };
   }
 
   /** A model or a file may repeat a secret, which the operator's page must not show. */
@@ -157,6 +165,71 @@ class ServiceTrials implements ConfigTrials {
     mask.add(secrets.values());
     return mask;
   }
+}
+
+type Routed = {
+  readonly kind: 'routed';
+  readonly brain: string;
+  /** The channel whose grants hold; null: a place that no grant names. */
+  readonly channel: string | null;
+  /** What the brain is asked. */
+  readonly text: string;
+  readonly route: NonNullable<TryResult['route']> | null;
+  /** The text is the command of the route alone, so svc answers with this; null: it is not. */
+  readonly described: string | null;
+};
+
+/** Chooses the brain as the draft names it, or as the routes of its channel do. */
+function routeOf(
+  { channels, routes, session }: Config,
+  { brain, channel, text, from }: Draft,
+): Routed | Extract<Tried, { kind: 'unknown_channel' }> {
+  const config = channels.find(({ name }) => name === channel);
+  const isKnown = channel === null || config !== undefined || findKind(channel) !== undefined;
+  if (brain !== null && isKnown) {
+    const routed = routes.find((route) => route.brain === brain)?.channel ?? null;
+    const place = { channel: channel ?? routed, route: null, described: null };
+    return { kind: 'routed', brain, text, ...place };
+  }
+  const own = routes.filter((route) => route.channel === channel);
+  if (config === undefined || own.length === 0) {
+    const names = new Set(routes.map((route) => route.channel));
+    return { kind: 'unknown_channel', channels: [...names] };
+  }
+  const triggers = session?.triggers ?? [];
+  const { placeOf } = kindOf(config.type);
+  const { taken, routes: verdicts } = explainRoutes(own, { ...from, text }, { placeOf, triggers });
+  if (taken === null) throw new Error(`${channel} has no route for every other message`);
+  const { why } = verdicts.find(({ verdict }) => verdict === 'taken')!;
+  const { number, brain: name } = taken;
+  const route = { number, why };
+  const command = routeCommandOf(taken) === null ? null : leadingCommand(text, triggers);
+  const to = { kind: 'routed', brain: name, channel, route } as const;
+  if (command === null) return { ...to, text, described: null };
+  const { description } = own.find((one) => one.number === number)!;
+  const answer = description ?? commandSentences.commandNeedsText(command.command);
+  return { ...to, text: command.rest, described: command.rest === '' ? answer : null };
+}
+
+/** The answer of svc itself, for which it asks no model. */
+function describedResult({ brain, route, described }: Routed, at: number): TryResult {
+  return {
+    decision: { kind: 'reply', text: described ?? '', model: null },
+    ms: 0,
+    why: 'the text is the command of the route alone',
+    route,
+    trace: {
+      acceptedAt: at,
+      claimedAt: at,
+      decidedAt: at,
+      brain,
+      attempt: 1,
+      outcome: 'command',
+      steps: [],
+    },
+    answers: [],
+    tools: [],
+  };
 }
 
 /** Limits the work under way. It refuses instead of making a caller wait. */

@@ -149,7 +149,7 @@ async function channelLines(
   }
   const kind: ChannelKind = kindOf(channel.type);
   const replies = kind.repliesTo?.(channel as never);
-  if (replies === undefined) return [ok(channel.type, 'has nothing that could be asked')];
+  if (replies === undefined) return [ok(channel.name, 'has nothing that could be asked')];
   return [await repliesLine(replies, left)];
 }
 
@@ -159,29 +159,29 @@ async function messengerLine(
   secrets: Secrets,
   deps: ServiceDeps,
 ): Promise<PreflightLine> {
-  const { type, tokenEnv } = config;
+  const { name, tokenEnv } = config;
   if (!secrets.has(tokenEnv)) {
     const message = `was not asked about its bot, since ${tokenEnv} is not set`;
-    return warning(type, message, 'Set the token and try again.');
+    return warning(name, message, 'Set the token and try again.');
   }
   await using channel = createMessenger(config, secrets, deps);
   return lineOfIdentity(config, await channel.identify(AbortSignal.timeout(checkMs)));
 }
 
 export function lineOfIdentity(
-  { type, tokenEnv }: Pick<MessengerConfig, 'type' | 'tokenEnv'>,
+  { name: channel, tokenEnv }: Pick<MessengerConfig, 'name' | 'tokenEnv'>,
   identity: Identity,
 ): PreflightLine {
   switch (identity.kind) {
     case 'known': {
       const { name, id, note } = identity;
       const more = note === undefined ? '' : `; ${note}`;
-      return ok(type, `knows the token in ${tokenEnv}: it is ${name} (${id})${more}`);
+      return ok(channel, `knows the token in ${tokenEnv}: it is ${name} (${id})${more}`);
     }
     case 'refused':
-      return failed(type, identity.message, `Set ${tokenEnv} to the token that you were given.`);
+      return failed(channel, identity.message, `Set ${tokenEnv} to the token that you were given.`);
     case 'unreached':
-      return warning(type, identity.message, 'Check the way to the network; svc tries again.');
+      return warning(channel, identity.message, 'Check the way to the network; svc tries again.');
     default:
       return identity satisfies never;
   }
@@ -214,10 +214,10 @@ export function listeningLines(
   { channels, routes }: Pick<Config, 'channels' | 'routes'>,
   listeners: Listeners,
 ): Promise<readonly PreflightLine[]> {
-  const routed = channels.filter(({ type }) => routes.some(({ channel }) => channel === type));
+  const routed = channels.filter(({ name }) => routes.some(({ channel }) => channel === name));
   return Promise.all(
-    routed.filter(isListener).map(async ({ type, bind }) => {
-      const subject = `${type} at ${bind.text}`;
+    routed.filter(isListener).map(async ({ name, type, bind }) => {
+      const subject = `${name} at ${bind.text}`;
       if (bind.port === 0) return ok(subject, 'takes any free port');
       const field = `${kindOf(type).listener.block}.bind`;
       const held = await listeners.take(bind);
@@ -304,10 +304,13 @@ export async function speechLine(
   const { speech } = readingOf(channel, deps);
   if (speech === undefined) return null;
   const { baseUrl, model } = channel.speech!;
-  const subject = `${channel.type} speech at ${baseUrl}`;
-  const route = config.routes.find((one) => one.channel === channel.type);
-  const brain = config.brains.find(({ name }) => name === route?.brain);
-  const failure = await speech.look(brain?.sensitivity ?? 'public', later(deps.steady(), lookMs));
+  const subject = `${channel.name} speech at ${baseUrl}`;
+  const routed = new Set(
+    config.routes.flatMap((one) => (one.channel === channel.name ? one.brain : [])),
+  );
+  const brains = config.brains.filter(({ name }) => routed.has(name));
+  const label = brains.some(({ sensitivity }) => sensitivity === 'private') ? 'private' : 'public';
+  const failure = await speech.look(label, later(deps.steady(), lookMs));
   if (failure === null) return ok(subject, `writes down what is spoken, with the model ${model}`);
   const { kind, detail } = failure;
   if (kind === 'timeout') {

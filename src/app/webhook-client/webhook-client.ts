@@ -20,14 +20,26 @@ export type WebhookPlace = {
   readonly isRouted: boolean;
 };
 
-/** null: there is no webhook channel. */
-export function webhookIn({ channels, routes }: Config): WebhookPlace | null {
-  for (const [index, channel] of channels.entries()) {
-    if (channel.type !== 'webhook') continue;
-    const isRouted = routes.some((route) => route.channel === channel.type);
-    return { webhook: channel, path: `channels[${index}]`, isRouted };
-  }
-  return null;
+/**
+ * Finds the webhook with this name; without a name the only one.
+ * @returns null: there is no webhook channel; a sentence: another name is needed
+ */
+export function webhookIn(
+  { channels, routes }: Config,
+  named: string | null,
+): WebhookPlace | string | null {
+  const places = channels.flatMap((channel, index): WebhookPlace[] => {
+    if (channel.type !== 'webhook') return [];
+    const isRouted = routes.some((route) => route.channel === channel.name);
+    return [{ webhook: channel, path: `channels[${index}]`, isRouted }];
+  });
+  if (named === null && places.length <= 1) return places[0] ?? null;
+  const names = places.map(({ webhook }) => webhook.name).join(', ');
+  if (named === null) return `There are several webhooks: choose one with --channel (${names}).`;
+  const found = places.find(({ webhook }) => webhook.name === named);
+  if (found !== undefined) return found;
+  const known = names === '' ? 'there is none' : `there are: ${names}`;
+  return `--channel is the name of a webhook, and "${plainLine(named)}" is none; ${known}.`;
 }
 
 /** The URL that messages are POSTed to. */

@@ -26,6 +26,7 @@ import {
   type GatewayDeps,
   type IdentifyLimits,
 } from './session.ts';
+import { Threads } from './threads.ts';
 import { parseGatewayInfo, type GatewayInfo, type Target } from './wire.ts';
 
 export type GatewayLimits = ConnectionLimits &
@@ -102,7 +103,8 @@ class Gateway {
     this.#deps = { ...deps, faulted: (error) => this.#faulted(error) };
     this.#signal = signal;
     const refused = (refusal: Refusal): void => this.#refused(refusal);
-    this.#intake = new Intake({ ...this.#deps, places, signal, refused });
+    const threads = new Threads(deps.api);
+    this.#intake = new Intake({ ...this.#deps, places, threads, signal, refused });
   }
 
   /** Runs from Get Gateway Bot to the connection's end, and until the intake is idle. */
@@ -141,6 +143,10 @@ class Gateway {
   }
 
   #refused({ reason, retryAfterMs }: Refusal): void {
+    if (reason === 'unanswered') {
+      const unknown = 'Discord did not tell the channel of a thread; it is asked again';
+      return this.#connection?.end({ kind: 'broken', reason: unknown, wasReady: false });
+    }
     const kind = reason === 'shutting_down' ? reason : 'no_room';
     this.#connection?.end({ kind, retryAfterMs });
   }

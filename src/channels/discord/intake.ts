@@ -23,10 +23,12 @@ import {
 } from './interactions.ts';
 import { discord } from './kind.ts';
 import { cursorNames, laterOf, type Dispatch, type GatewayDeps, type Session } from './session.ts';
+import type { Threads } from './threads.ts';
 import { isLater, parseEdit, parseMessage, selfOf, snowflakeAt, timeOfSnowflake } from './wire.ts';
 
 type IntakeDeps = GatewayDeps & {
   readonly places: KnownChannels;
+  readonly threads: Threads;
   readonly api: Api;
   readonly deferrals: Deferrals;
   readonly refused: (refusal: Refusal) => void;
@@ -57,7 +59,10 @@ type Missed = {
   newest: string | null;
 };
 
-export type Refusal = Extract<ReceiveResult, { kind: 'refused' }>;
+/** `unanswered`: the platform did not tell what the ledger needs to know. */
+export type Refusal =
+  | Extract<ReceiveResult, { kind: 'refused' }>
+  | { readonly kind: 'refused'; readonly reason: 'unanswered'; readonly retryAfterMs: number };
 
 type Item = {
   readonly session: Session;
@@ -84,10 +89,11 @@ export class Intake {
   }
 
   dispatched({ name, sequence, data }: Dispatch): void {
-    const { sessions } = this.#deps;
+    const { sessions, threads } = this.#deps;
     const session = sessions.current;
     if (session === null) return;
     if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
+    threads.note(name, data);
     this.#push({ session, sequence, message: this.#parse(name, data) });
   }
 
@@ -192,7 +198,9 @@ export class Intake {
         missed.skipped += messages.length;
         return null;
       }
-      const handled = await receive(messages.map((message) => this.#inboundOf(message)));
+      const batch = await this.#batchOf(messages);
+      if (batch === null) return unanswered;
+      const handled = await receive(batch);
       if (handled.kind === 'refused') return handled;
       fetched += page.length;
       missed.stored += handled.receipts.filter((receipt) => receipt?.duplicate === false).length;
@@ -227,7 +235,7 @@ export class Intake {
   }
 
   async #takeBatch(): Promise<Refusal | null> {
-    const { receive, sessions, config, steady } = this.#deps;
+    const { receive, sessions, steady } = this.#deps;
     const messages: IncomingMessage[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
@@ -247,10 +255,9 @@ export class Intake {
       sessions.newest,
     );
     // Messages that the gate turns away need no commit of their own.
-    const acceptsOverheard = config.access?.groups === 'all';
-    const hasWanted = messages.some(({ setting }) => acceptsOverheard || setting !== 'overheard');
+    const hasWanted = messages.some((message) => this.#mayPass(message));
     if (!hasWanted && messages.length > 0) {
-      await receive(messages.map((one) => this.#inboundOf(one)));
+      await receive(messages.map((one) => this.#inboundOf(one, null)));
       for (const message of messages) this.#noteReceipt(message, null);
     }
     if (hasWanted || this.#storedAt === null || steady() - this.#storedAt > storeEveryMs) {
@@ -258,6 +265,11 @@ export class Intake {
     }
     sessions.advance(session, sequence, newest);
     return null;
+  }
+
+  /** Whether the gate may let the message pass. */
+  #mayPass({ setting }: IncomingMessage): boolean {
+    return setting !== 'overheard' || this.#deps.config.access?.groups === 'all';
   }
 
   /** Whether the message goes to the ledger; some edits do not. */
@@ -279,10 +291,10 @@ export class Intake {
     messages: readonly IncomingMessage[],
   ): Promise<Refusal | null> {
     const { receive, sessions, places, steady, api, deferrals } = this.#deps;
-    const handled = await receive(
-      messages.map((message) => this.#inboundOf(message)),
-      { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
-    );
+    const batch = await this.#batchOf(messages);
+    if (batch === null) return unanswered;
+    const value = sessions.textOf(session, sequence, newest);
+    const handled = await receive(batch, { name: cursorNames.session, value });
     if (handled.kind === 'refused') return handled;
     sessions.advance(session, sequence, newest);
     this.#storedAt = steady();
@@ -301,18 +313,32 @@ export class Intake {
     return null;
   }
 
-  #inboundOf({
-    id,
-    target,
-    press: _press,
-    deferral: _deferral,
-    ...said
-  }: IncomingMessage): Inbound {
+  /** @returns null: the platform did not tell the channel of a thread */
+  async #batchOf(messages: readonly IncomingMessage[]): Promise<readonly Inbound[] | null> {
+    const { threads, signal } = this.#deps;
+    const batch: Inbound[] = [];
+    for (const message of messages) {
+      const isOfGuild = message.setting !== 'direct' && this.#mayPass(message);
+      const above = isOfGuild ? await threads.channelOf(message.conversation, signal) : null;
+      if (above === 'unanswered') return null;
+      batch.push(this.#inboundOf(message, above));
+    }
+    return batch;
+  }
+
+  /** @param above the channel of the message's thread; null: it is in no thread */
+  #inboundOf(
+    { id, target, press: _press, deferral: _deferral, ...said }: IncomingMessage,
+    above: string | null,
+  ): Inbound {
     const { key: channel } = this.#deps;
     const dedupeKey = said.edits === undefined ? id : `edit:${said.edits}`;
-    return { channel, ...said, address: { channel, target }, dedupeKey };
+    const aliases = above !== null && { chatAliases: [above] };
+    return { channel, ...said, ...aliases, address: { channel, target }, dedupeKey };
   }
 }
+
+const unanswered: Refusal = { kind: 'refused', reason: 'unanswered', retryAfterMs: 0 };
 
 type KnownChannel = { readonly id: string; readonly direct: boolean };
 

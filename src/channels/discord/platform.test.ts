@@ -44,6 +44,7 @@ async function startStage(options: DiscordOptions = {}): Promise<Stage> {
   const make = (baseUrl = fake.url): Channel =>
     createDiscordChannel({
       config: {
+        name: 'messenger_b',
         type: 'messenger_b',
         tokenEnv: 'DISCORD_TOKEN' as EnvName,
         baseUrl,

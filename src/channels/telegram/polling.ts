@@ -19,8 +19,10 @@ import type { Intake } from '../messenger/platform.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import type { MessengerConfig } from '../registry.ts';
 import { refusesToken, type BotApi, type Result, type Refused } from './bot-api.ts';
+import type { FormerChats } from './former-chats.ts';
 import {
   parseBot,
+  parseTarget,
   parseUpdates,
   markupOf,
   albumMs,
@@ -64,6 +66,7 @@ type PollerDeps = Intake<Target> &
   Pick<MessengerDeps, 'events' | 'random' | 'steady'> & {
     readonly config: Pick<MessengerConfig, 'tokenEnv' | 'gatherMs'>;
     readonly api: BotApi;
+    readonly formerChats: FormerChats;
     readonly times: PollTimes;
   };
 
@@ -93,11 +96,14 @@ export class Poller {
 
   /** Takes messages in until the signal aborts. */
   async run(): Promise<void> {
+    const { formerChats, receive } = this.#deps;
+    await formerChats.open(receive);
     while (!this.#signal.aborted) {
       const bot = await this.#introduce();
       const step = bot === null ? 'pause' : await this.#poll(bot);
       if (step === 'over') await aborted(this.#signal);
     }
+    formerChats.close();
     await this.#confirmLast();
   }
 
@@ -193,14 +199,19 @@ export class Poller {
    */
   async #take(updates: readonly Update[]): Promise<void> {
     for (let from = 0; from < updates.length && !this.#signal.aborted;) {
-      const { key: channel, questions } = this.#deps;
+      const { key: channel, questions, formerChats } = this.#deps;
       const part = withoutIgnoredEdits(updates.slice(from, from + this.#partMax), questions);
+      for (const { migration } of part) if (migration !== undefined) formerChats.learn(migration);
       const messages = part.flatMap(({ message }) => (message === null ? [] : [message]));
       const batch = messages.map(({ target, ...message }) => {
-        return { channel, ...message, address: { channel, target } };
+        const aliases = formerChats.aliasesOf(parseTarget({ target })?.chat ?? 0);
+        return { channel, ...message, ...aliases, address: { channel, target } };
       });
-      const handled = batch.length === 0 ? nothing : await this.#deps.receive(batch);
+      const pairs = formerChats.unstored;
+      const isEmpty = batch.length === 0 && pairs === undefined;
+      const handled = isEmpty ? nothing : await this.#deps.receive(batch, pairs);
       if (handled.kind === 'accepted') {
+        formerChats.stored(pairs);
         this.#hold(part, handled.receipts);
         from += part.length;
         this.#partMax = Math.min(updatesMax, this.#partMax * 2);

@@ -23,6 +23,7 @@ async function start(given: { token?: string; baseUrl?: string } = {}) {
   const { events, calls } = noteEvents();
   let skippedMs = 0;
   const config: MessengerConfig = {
+    name: 'messenger_a',
     type: 'messenger_a',
     tokenEnv: 'TELEGRAM_TOKEN' as EnvName,
     baseUrl: given.baseUrl ?? telegram.url,

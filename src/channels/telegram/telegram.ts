@@ -33,6 +33,7 @@ import type {
 } from '../messenger/platform.ts';
 import { apiRoot, BotApi, refusesToken, type Refused, type Result } from './bot-api.ts';
 import { draftIdOf, Drafts } from './drafts.ts';
+import { FormerChats } from './former-chats.ts';
 import { telegram } from './kind.ts';
 import { format, loadLexer, type Formatted, type Lexer } from './markdown.ts';
 import { Poller, pollTimes, type PollTimes } from './polling.ts';
@@ -138,6 +139,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   readonly #lexer: Lexer;
   readonly #times: PollTimes;
   readonly #drafts: Drafts;
+  readonly #formerChats = new FormerChats();
 
   constructor(
     deps: MessengerDeps,
@@ -155,7 +157,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
   }
 
   run(intake: Intake<Target>, signal: AbortSignal): Promise<void> {
-    const own = { api: this.#api, times: this.#times };
+    const own = { api: this.#api, times: this.#times, formerChats: this.#formerChats };
     return new Poller({ ...this.#deps, ...intake, ...own }, signal).run();
   }
 
@@ -220,6 +222,7 @@ export class TelegramPlatform implements Platform<Target, Refused> {
     const { target, buttons } = outgoing;
     if (migrateToChat !== null) {
       if (migrateToChat === target.chat) return false;
+      this.#formerChats.learnNow({ from: target.chat, to: migrateToChat });
       // The group became a new chat, which numbers its messages anew.
       outgoing.target = { ...target, chat: migrateToChat };
       outgoing.refers = false;

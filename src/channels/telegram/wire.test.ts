@@ -10,10 +10,20 @@ import { runs } from '../../../test/support/runs.ts';
 test('what was said, to whom, and where the answer goes', async (t) => {
   for (const { name, message, expected } of messages) {
     await t.test(name, () => {
-      const [update] = parseUpdates([{ update_id: 9, message }], bot);
+      const [read] = parseUpdates([{ update_id: 9, message }], bot);
+      const { migration: _, ...update } = read!;
       const saidAt = { at: message.date * 1_000, stepMs: 1_000 };
       assert.deepEqual(update, { id: 9, message: expected && { ...expected, saidAt } });
     });
+  }
+});
+
+test('either service message tells which group became which supergroup', () => {
+  const inGroup = { message_id: 1, chat: { id: -5, type: 'group' }, migrate_to_chat_id: -1005 };
+  const inNext = { chat: { id: -1005, type: 'supergroup' }, migrate_from_chat_id: -5 };
+  for (const message of [inGroup, inNext]) {
+    const [update] = parseUpdates([{ update_id: 9, message }], bot);
+    assert.deepEqual(update, { id: 9, message: null, migration: { from: -5, to: -1005 } });
   }
 });
 

@@ -20,15 +20,20 @@ import type { DirectChat, Incoming } from '../messenger/platform.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
 import { fieldsOf, listOf, parseJson, recordOf, textOf, type Fields } from '../../lib/json.ts';
 import { beginning, type Choice } from '../../domain/reply.ts';
+import type { Migration } from './former-chats.ts';
 
 /** `dedupeKey`: unique for one bot, even if update ids begin anew. */
 type IncomingMessage = Incoming & { readonly dedupeKey: string };
 
-/** `message` null: svc does not answer this update. `press`: the message is a press on a button. */
+/**
+ * `message` null: svc does not answer this update. `press`: the message is a press on a button.
+ * `migration`: the update is a service message, which says that a group became a supergroup.
+ */
 export type Update = {
   readonly id: number;
   readonly message: IncomingMessage | null;
   readonly press?: Press;
+  readonly migration?: Migration;
 };
 
 /** A press, and the message with its button. */
@@ -51,8 +56,20 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
     if (edited !== null) return [{ id, message: parseEdit(edited, bot) }];
     const query = recordOf(update['callback_query']);
     if (query !== null) return [{ id, message: null, ...parsePress(query, bot) }];
-    return [{ id, message: parseMessage(fieldsOf(update['message']), bot) }];
+    const wire = fieldsOf(update['message']);
+    const migration = migrationIn(wire);
+    return [{ id, message: parseMessage(wire, bot), ...(migration !== null && { migration }) }];
   });
+}
+
+/** @returns null: the message does not say that a group became a supergroup */
+function migrationIn(wire: Fields): Migration | null {
+  const chat = numberOf(recordOf(wire['chat'])?.['id']);
+  const to = numberOf(wire['migrate_to_chat_id']);
+  const from = numberOf(wire['migrate_from_chat_id']);
+  if (chat === null) return null;
+  if (to !== null) return { from: chat, to };
+  return from === null ? null : { from, to: chat };
 }
 
 /** @returns the account of the token; null: this is no answer of getMe */

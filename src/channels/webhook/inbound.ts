@@ -14,7 +14,7 @@ import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 import { collectBody, isJsonType, isUncompressed } from '../../lib/collect-body.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { Handler } from '../../lib/listener.ts';
+import { pathOf, type Handler } from '../../lib/listener.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Receive } from '../channel.ts';
 import {
@@ -205,13 +205,6 @@ function headersOf({ type, headers, body }: Answer): string[] {
   const all = ['content-type', type, 'content-length', length];
   for (const name in headers) all.push(name, headers[name]!);
   return all;
-}
-
-/** The path without the query. Proxies may send a URL in its absolute form. */
-function pathOf(url: string): string {
-  if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? '';
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

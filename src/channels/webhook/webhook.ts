@@ -1,8 +1,8 @@
 /**
  * The webhook channel: senders POST messages to it, and it POSTs the replies.
  *
- * When a newer webhook channel takes the same address, the listener outlives the run and the newer
- * handler answers. Otherwise the end of the run releases the address, while replies still go out.
+ * Several webhooks may share an address, each with its own path. When a newer webhook channel takes
+ * the same address, the listener outlives the run and the newer handler answers. Otherwise the end of the run releases the address, while replies still go out.
  * Requests on connections that are still open get `shutting_down`. A request under way must then
  * carry the secret of the newest channel.
  */
@@ -83,10 +83,10 @@ class Webhook implements WebhookChannel {
   }
 
   async open(): Promise<Opened | ChannelProblem> {
-    const { bind } = this.#deps.config;
+    const { bind, name, type } = this.#deps.config;
     const listener = await this.#deps.listeners.take(bind);
     if (listener.kind === 'fault') {
-      const problem = problemOf(bind, listener.code);
+      const problem = problemOf(bind, name === type ? null : name, listener.code);
       this.#health.become('failed', problem.message);
       return problem;
     }
@@ -103,9 +103,8 @@ class Webhook implements WebhookChannel {
     bearerChecks.set(key, createTokenCheck(secret));
     const bearerCheck = (): TokenCheck => bearerChecks.get(key)!;
     const rest = { path, mapping, bearerCheck, events, deadlines };
-    this.#listener.answer(
-      createInboundHandler({ channel: key, receive, stopped: signal, ...rest }),
-    );
+    const handler = createInboundHandler({ channel: key, receive, stopped: signal, ...rest });
+    this.#listener.answer(handler, path);
     this.#health.become('up');
     await aborted(signal);
     this.#health.become('stopped');
@@ -131,9 +130,11 @@ class Webhook implements WebhookChannel {
   }
 }
 
-function problemOf(bind: ListenAddress, code: string): ChannelProblem {
+/** @param name null: the channel has no name of its own */
+function problemOf(bind: ListenAddress, name: string | null, code: string): ChannelProblem {
   const remedy = describeBindError(code, bind.port);
-  const field = bind.byFlag?.name ?? 'webhook.bind';
+  const own = name === null ? 'webhook.bind' : `webhook.bind of the channel ${name}`;
+  const field = bind.byFlag?.name ?? own;
   const message = `${field}: cannot listen on ${bind.text} (${code}); ${remedy}`;
   return { kind: 'problem', code: 'bind_failed', message };
 }

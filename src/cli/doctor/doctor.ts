@@ -421,12 +421,12 @@ async function webhookLines(
   }
 }
 
-type Bot = Pick<MessengerConfig, 'type' | 'tokenEnv'>;
+type Bot = Pick<MessengerConfig, 'name' | 'tokenEnv'>;
 
-function lineOf({ type, tokenEnv }: Bot, seen: WebhookProbe): PreflightLine | null {
+function lineOf({ name, tokenEnv }: Bot, seen: WebhookProbe): PreflightLine | null {
   if (seen.kind !== 'set') return null;
   return warning(
-    type,
+    name,
     `another program set a webhook for its bot, to ${plainLine(seen.host)}: ` +
       'meanwhile svc gets no messages',
     `End that program, or give svc a bot of its own in ${tokenEnv}; then svc doctor ` +
@@ -435,25 +435,25 @@ function lineOf({ type, tokenEnv }: Bot, seen: WebhookProbe): PreflightLine | nu
 }
 
 /** The line after an attempt to delete the webhook. */
-function lineAfter({ type, tokenEnv }: Bot, seen: WebhookProbe): PreflightLine | null {
+function lineAfter({ name, tokenEnv }: Bot, seen: WebhookProbe): PreflightLine | null {
   switch (seen.kind) {
     case 'none':
       return null;
     case 'deleted':
       return ok(
-        type,
+        name,
         `its webhook, which led to ${plainLine(seen.host)}, is deleted; ` +
           'no message that waits is lost',
       );
     case 'set':
       return failed(
-        type,
+        name,
         `its webhook, which leads to ${plainLine(seen.host)}, could not be deleted`,
         'Run svc doctor --delete-webhook again in a minute. svc deletes it too, when it starts.',
       );
     case 'unknown':
       return failed(
-        type,
+        name,
         'it could not be asked for a webhook of its bot, so none is deleted',
         `Look at the token in ${tokenEnv} and at the network; then run svc doctor ` +
           '--delete-webhook again.',
@@ -494,10 +494,10 @@ function listenersOf({
   channels,
   observability,
 }: Pick<Config, 'channels' | 'observability'>): readonly Listener[] {
-  const listeners = channels.filter(isListener).map(({ type, bind }) => {
+  const listeners = channels.filter(isListener).map(({ name, type, bind }) => {
     const field = `${kindOf(type).listener.block}.bind`;
     const flag = addressFlags.webhook;
-    return { subject: `${type} at ${bind.text}`, address: bind, field, flag, optional: false };
+    return { subject: `${name} at ${bind.text}`, address: bind, field, flag, optional: false };
   });
   if (!observability.enabled) return listeners;
   const { address } = observability;

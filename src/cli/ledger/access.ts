@@ -5,6 +5,7 @@
  * it works.
  */
 import { audited, auditedAdmissions, noter, type LedgerWrites } from '../../app/config/audited.ts';
+import { isMessenger } from '../../channels/registry.ts';
 import type { Admissions } from '../../domain/gate.ts';
 import { listPairings, Pairings } from '../../pipeline/pairing/pairing.ts';
 import {
@@ -127,8 +128,11 @@ export function withAdmissions(
   use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
-  const admissionsOf = ({ ledger, now }: OwnLedger): Admissions =>
-    auditedAdmissions(ledger, new Pairings(ledger, now, random), now);
+  const admissionsOf = ({ ledger, now }: OwnLedger): Admissions => {
+    const pairings = new Pairings(ledger, now, random);
+    pairings.use(messengersOf(location));
+    return auditedAdmissions(ledger, pairings, now);
+  };
   return withLedger(location, (store) => use(admissionsOf(store)), use);
 }
 
@@ -149,8 +153,13 @@ export function withPairings(
     const cursors = await openCursorReader(storage);
     if ('kind' in cursors) throw new Unanswered(cursors.message);
     using open = cursors;
-    return await use({ list: () => listPairings(open, Date.now) });
+    return await use({ list: () => listPairings(open, messengersOf(location), Date.now) });
   });
+}
+
+/** The registered names. */
+function messengersOf({ config }: LedgerLocation): readonly string[] {
+  return config.channels.filter(isMessenger).map(({ name }) => name);
 }
 
 /** Uses the ledger itself if no service owns it, else the service that owns it. */

@@ -54,10 +54,13 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     return wrongUsage(io, name, 'Say which ones: their ids, or --all.');
   }
   if (!all && channel !== null) return wrongUsage(io, name, '--channel goes with --all.');
-  const channelFilter = channel === null ? null : channelsAsked(channel);
-  if (channelFilter?.kind === 'unknown') return wrongUsage(io, name, channelFilter.message);
   const place = await locateLedgerStrictly(config, io);
   if (typeof place === 'number') return place;
+  const { channels } = place.config;
+  const channelFilter = channel === null ? null : channelsAsked(channel, channels);
+  if (channelFilter?.kind === 'unknown') {
+    return wrongUsage(io, name, `--${channelFilter.message}`);
+  }
   const filter = { channel: channelFilter?.channel ?? null, failure: null, status: null };
   return withWrites(place, (ledger) =>
     all ? tryAll(ledger, filter, io) : tryEach(ledger, new Set(positionals), io),

@@ -58,11 +58,20 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { name } = messages;
   const parsed = parseFlags(args, flagTable);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const filter = filterOf(parsed.flags, Date.now());
-  if (typeof filter === 'string') return wrongUsage(io, name, filter);
+  const now = Date.now();
+  const asWritten = filterOf(parsed.flags, now, null);
+  if (typeof asWritten === 'string') return wrongUsage(io, name, asWritten);
+  let filter: MessageFilter = asWritten;
   const { brain } = filter;
   const list = {
     name,
+    check: ({ source, config }: LedgerLocation) => {
+      if (source === 'nothing') return null;
+      const checked = filterOf(parsed.flags, now, config.channels);
+      if (typeof checked === 'string') return checked;
+      filter = checked;
+      return null;
+    },
     read: fullPage<MessageRow>((reader, asked) => reader.messages(filter, asked), io.stop),
     show: (found: Page<MessageRow>, location: LedgerLocation) => {
       if (found.rows.length === 0 && brain !== null) hintAtBrain(brain, location);
@@ -73,8 +82,12 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** @returns the filter, or a sentence about what is wrong */
-function filterOf({ channel, brain, state, outcome, since, until }: FilterFlags, now: number) {
-  const channelFilter = channel === null ? null : channelsAsked(channel);
+function filterOf(
+  { channel, brain, state, outcome, since, until }: FilterFlags,
+  now: number,
+  channels: Parameters<typeof channelsAsked>[1],
+) {
+  const channelFilter = channel === null ? null : channelsAsked(channel, channels);
   if (channelFilter?.kind === 'unknown') return `--${channelFilter.message}`;
   const stateWord = wordOf('state', state, messageStates);
   if (stateWord.kind === 'unknown') return stateWord.message;

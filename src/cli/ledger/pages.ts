@@ -26,6 +26,8 @@ export const limitRange = `1 to ${pageRowsMax} (default: ${pageRowsUsual})`;
 type List<ListPage> = {
   /** The command's name. */
   readonly name: string;
+  /** @returns a sentence about a flag that does not fit the configuration; null: all of them do */
+  readonly check?: (location: LedgerLocation) => string | null;
   readonly read: (reader: LedgerReader, asked: PageRequest) => Promise<ListPage>;
   /** Formats the page for a person. */
   readonly show: (found: ListPage, location: LedgerLocation) => string;
@@ -47,7 +49,7 @@ export async function runList<ListPage extends { readonly next: string | null }>
 
 /** Like `runList`, for a command that has more flags and has parsed them. */
 export async function printList<ListPage extends { readonly next: string | null }>(
-  { name, read, show }: List<ListPage>,
+  { name, check, read, show }: List<ListPage>,
   { limit, after, config, json }: Flags<typeof pageFlags>,
   io: Io,
 ): Promise<number> {
@@ -55,6 +57,8 @@ export async function printList<ListPage extends { readonly next: string | null 
   if (typeof page === 'string') return wrongUsage(io, name, page);
   const place = await locateLedger(config, io);
   if (typeof place === 'number') return place;
+  const fault = check?.(place) ?? null;
+  if (fault !== null) return wrongUsage(io, name, fault);
   return withReader(place, async (reader) => {
     const result = await read(reader, page);
     io.stdout.write(json ? `${plainJson(result, 2)}\n` : show(result, place));

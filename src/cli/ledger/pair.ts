@@ -9,6 +9,7 @@ import { left, localTime, table } from './table.ts';
 const flagTable = {
   list: { type: 'boolean' },
   remove: { type: 'string' },
+  channel: { type: 'string' },
   config: { type: 'string' },
 } as const;
 
@@ -17,15 +18,16 @@ export const pair: Command = {
   summary: 'Let someone in on a messenger, by their code',
   usage: `Usage: svc pair <code> [--config <file>]
        svc pair --list [--config <file>]
-       svc pair --remove <user id> [--config <file>]
+       svc pair --remove <user id> [--channel <name>] [--config <file>]
 
 With "pairing": true in a messenger's access block, svc gives a stranger a code, good for an hour.
 When the person brings you the code, this command lets them in, until you remove them. svc takes a
 code from this command, from the admin API or from the live view, and never from a chat.
 
-  --list           people who came in by a code, and people who have a code
-  --remove <id>    make a person a stranger again; a code that they have counts no more
-  --config <file>  the configuration file (default: svc.json)
+  --list            people who came in by a code, and people who have a code
+  --remove <id>     make a person a stranger again; a code that they have counts no more
+  --channel <name>  remove the person on this channel only (default: on every channel)
+  --config <file>   the configuration file (default: svc.json)
 
 --list reads the database, whether svc runs or not. While svc runs, letting in and removing go over
 its admin address, with the admin token.
@@ -44,13 +46,16 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (asked.length !== 1) {
     return wrongUsage(io, pair.name, 'Say one thing: a code, --list, or --remove with an id.');
   }
+  if (flags.channel !== null && flags.remove === null) {
+    return wrongUsage(io, pair.name, '--channel goes with --remove only.');
+  }
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
   if (flags.list) return withPairings(place, (admissions) => reportAll(admissions, io));
   return withAdmissions(place, (admissions) => {
     return flags.remove === null
       ? admit(admissions, code ?? '', io)
-      : remove(admissions, flags.remove, io);
+      : remove(admissions, { sender: flags.remove, on: flags.channel }, io);
   });
 }
 
@@ -66,8 +71,14 @@ async function admit(admissions: Admissions, code: string, io: Io): Promise<numb
   return exitCode.fine;
 }
 
-async function remove(admissions: Admissions, sender: string, io: Io): Promise<number> {
-  const rows = (await admissions.list()).filter((row) => row.sender === sender);
+/** `on`: the name of a channel; null: every channel. */
+type Removal = { readonly sender: string; readonly on: string | null };
+
+async function remove(admissions: Admissions, removal: Removal, io: Io): Promise<number> {
+  const { sender, on } = removal;
+  const rows = (await admissions.list()).filter((row) => {
+    return row.sender === sender && (on === null || row.channel === on);
+  });
   if (rows.length === 0) {
     const nobody = 'was not let in by a code, and asks for nothing; svc pair --list tells who did.';
     io.stderr.write(`${plainLine(sender)} ${nobody}\n`);

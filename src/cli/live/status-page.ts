@@ -153,13 +153,14 @@ const channelMarks: Readonly<Record<ChannelStatus['state'], Mark>> = {
 };
 
 function channelLine(channel: ChannelStatus, now: number): Line {
-  const { type, state, since, reason, brain, instance } = channel;
+  const { name, type, state, since, reason, brain, instance } = channel;
+  const subject = channelName(name ?? type);
   const where = instance === null ? '' : ` at instance ${instance}`;
   const lasts = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
   const stands = `${state}${where}${lasts}`;
   return {
     mark: channelMarks[state],
-    subject: brain === null ? channelName(type) : `${channelName(type)} → ${brain}`,
+    subject: brain === null ? subject : `${subject} → ${brain}`,
     message: reason === null ? stands : `${stands}: ${reason}`,
   };
 }

@@ -19,10 +19,12 @@ import {
   replyChecks,
   webhookIn,
   type LocalAddress,
+  type WebhookPlace,
 } from '../../app/webhook-client/webhook-client.ts';
 
 const table = {
   port: { type: 'string' },
+  channel: { type: 'string' },
   config: { type: 'string' },
   json: { type: 'boolean' },
 } as const;
@@ -30,15 +32,16 @@ const table = {
 export const receive: Command = {
   name: 'receive',
   summary: "Receive the webhook's replies on this machine, and print them",
-  usage: `Usage: svc receive [--port <number>] [--config <file>] [--json]
+  usage: `Usage: svc receive [--port <number>] [--channel <name>] [--config <file>] [--json]
 
 Listens on this machine at the address to which the webhook sends its replies, until Ctrl-C. It
 prints each reply, then confirms it, and prints a repeat only once. If the configuration names a
 bearer or a signing key for replies, it refuses replies without it.
 
-  --port <number>  listen at this port of 127.0.0.1 (default: that of webhook.outbound_url)
-  --config <file>  the configuration file (default: svc.json)
-  --json           print each reply as one line of JSON, as it was sent
+  --port <number>   listen at this port of 127.0.0.1 (default: that of webhook.outbound_url)
+  --channel <name>  which webhook, where there are several
+  --config <file>   the configuration file (default: svc.json)
+  --json            print each reply as one line of JSON, as it was sent
 
 Exit codes: 0 ended as asked, 1 it could not listen, 2 wrong usage, 78 the configuration has no
 webhook whose replies come to this machine, or a secret is missing.
@@ -58,21 +61,18 @@ type ReplyPlace = LocalAddress & {
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'receive', parsed.message);
-  const { port: portText, config: given, json } = parsed.flags;
+  const { port: portText, config: given, channel, json } = parsed.flags;
   const port = portText === null ? null : wholeNumber(portText, 1, 65_535);
   if (portText !== null && port === null) {
     return wrongUsage(io, 'receive', `--port is a number from 1 to 65535; "${portText}" is none.`);
   }
   const file = useConfigFile(given, io);
   const location = await locateService(file, io);
-  const place =
-    location.kind === 'refused'
-      ? location.report
-      : await findReplyPlace(location.config, file.name, port, io);
-  if (typeof place === 'string') {
-    io.stderr.write(place);
-    return exitCode.config;
-  }
+  if (location.kind === 'refused') return refuse(io, location.report);
+  const webhook = webhookIn(location.config, channel);
+  if (typeof webhook === 'string') return wrongUsage(io, 'receive', webhook);
+  const place = await findReplyPlace(webhook, location.config, file.name, port, io);
+  if (typeof place === 'string') return refuse(io, place);
   const ended = new AbortController();
   const printer = new Printer(io.stdout, json, () => ended.abort());
   const receiver = await openReplyReceiver({ ...place, take: (reply) => printer.take(reply) });
@@ -89,14 +89,19 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return exitCode.fine;
 }
 
+function refuse(io: Io, report: string): number {
+  io.stderr.write(report);
+  return exitCode.config;
+}
+
 /** @returns the place, or a sentence why there is none */
 async function findReplyPlace(
+  place: WebhookPlace | null,
   config: Config,
   name: string,
   port: number | null,
   io: Io,
 ): Promise<ReplyPlace | string> {
-  const place = webhookIn(config);
   if (place === null) return `${name} has no webhook channel, and only such a one sends replies.\n`;
   const { webhook, path } = place;
   const { mapping, outboundUrl } = webhook;

@@ -31,6 +31,7 @@ const secondsMax = 3_600;
 
 const table = {
   as: { type: 'string' },
+  channel: { type: 'string' },
   wait: { type: 'string' },
   config: { type: 'string' },
 } as const;
@@ -48,7 +49,8 @@ const usualTimes: SendTimes = { startMs: 5_000, deliveryMs: 3_000 };
 export const createSend = (times: SendTimes = usualTimes): Command => ({
   name: 'send',
   summary: 'Say something to the running svc, and print its answer',
-  usage: `Usage: svc send <text> [--as <sender>] [--wait <seconds>] [--config <file>]
+  usage: `Usage: svc send <text> [--as <sender>] [--channel <name>] [--wait <seconds>]
+                [--config <file>]
 
 Sends a message to the webhook of the running svc, and prints the answer. It needs the webhook's
 secret. It gets the answer in two ways, and uses both if it can:
@@ -59,6 +61,7 @@ secret. It gets the answer in two ways, and uses both if it can:
   to its own message; svc keeps all other replies, and tries them again.
 
   --as <sender>     who says it: messages of one sender are one conversation (default: your name)
+  --channel <name>  which webhook, where there are several
   --wait <seconds>  how long to wait for the answer, 1 to ${secondsMax} (default: ${secondsUsual})
   --config <file>   the configuration file (default: svc.json)
 
@@ -83,7 +86,8 @@ async function run(args: readonly string[], io: Io, times: SendTimes): Promise<n
   const file = useConfigFile(flags.config, io);
   const location = await locateService(file, io);
   if (location.kind === 'refused') return refuse(io, location.report);
-  const place = webhookIn(location.config);
+  const place = webhookIn(location.config, flags.channel);
+  if (typeof place === 'string') return wrongUsage(io, 'send', place);
   if (place === null || !place.isRouted) return refuse(io, describeNoWebhook(file.name, place));
   const tokenPath = `${place.path}.token_env`;
   const read = await readSecrets(location.config, io, {

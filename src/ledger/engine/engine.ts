@@ -191,6 +191,10 @@ export class QueueLedger implements Ledger {
     return this.#claims.has(claim) ? this.#storage.agents.notes(claim.message, scope) : [];
   }
 
+  async brainOfTurn(claim: InClaim, at: number): Promise<string | null> {
+    return this.#claims.has(claim) ? this.#storage.history.brainOfTurn(claim.message, at) : null;
+  }
+
   async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
     return this.#claims.has(claim) ? this.#storage.agents.toolUses(claim.message, n) : [];
   }

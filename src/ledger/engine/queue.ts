@@ -13,6 +13,8 @@ import {
   type PlatformTime,
 } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
+import { leadingCommand, routeCommandOf } from '../../domain/routing.ts';
+import { strictest } from '../../domain/sensitivity.ts';
 import type { MessageOwner } from '../../domain/story.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
 import { Linked, LinkedSet, Queue } from '../../lib/queue.ts';
@@ -405,7 +407,10 @@ export class LetterCount {
   }
 }
 
-/** How many bytes a row counts: two for each character, and a fixed overhead. */
+/**
+ * How many bytes a row counts: two for each character, and a fixed overhead. The overhead includes
+ * the route, whose few values are entries of the configuration.
+ */
 export function bytesOf(characters: number): number {
   return 512 + 2 * characters;
 }
@@ -485,25 +490,48 @@ export function unreadBehind(head: InRow): readonly InRow[] {
 }
 
 /**
- * The merged message. It has the id of the first, and the first quotation among them. The reply to
- * an album points at its first message, and the reply to a burst at the last. All are from one
- * sender and of one origin, so no words are attributed to another person.
+ * The merged message. It has the id of the first, the first quotation among them, and the strictest
+ * label. The message with a route's command gives the route, and its text comes first: only at the
+ * beginning it is a command. The reply to an album points at its first message, and the reply to a
+ * burst at the last. All are from one sender and of one origin, so no words are attributed to
+ * another person.
  */
 export function mergedMessage({ message: first, merged }: WholeInRow): Message {
   if (merged.length === 0) return first;
   const all = [first, ...merged.map(({ message }) => message)];
   const { gather, context: _, further: __, ...whole } = first;
-  const texts = all.map(({ text }) => text).filter((text) => text !== '');
+  const lead = leadOf(all);
+  const ordered = lead === null ? all : [lead, ...all.filter((one) => one !== lead)];
+  const texts = ordered.map(({ text }) => text).filter((text) => text !== '');
+  const route = (lead ?? all.find((one) => one.route !== undefined))?.route;
   const [media = null, ...further] = all.flatMap(mediaOf);
   const context = all.find((one) => one.context?.quoted !== undefined)?.context ?? first.context;
   return {
     ...whole,
     text: texts.join('\n'),
     media,
+    sensitivity: strictest(...all.map(({ sensitivity }) => sensitivity)),
+    ...(route !== undefined && { route }),
     ...(further.length > 0 && { further }),
     ...(context !== undefined && { context }),
     address: gather?.kind === 'burst' ? all.at(-1)!.address : first.address,
   };
+}
+
+/**
+ * The message whose route has a command, and which has the command itself if one of them has it.
+ * The parts of a message may have been given the route of a message before them. Null: none.
+ */
+function leadOf(all: readonly Message[]): Message | null {
+  const routed = all.filter(({ route }) => routeCommandOf(route) !== null);
+  const lead = routed.find(beginsWithCommand) ?? routed.find(({ text }) => text !== '');
+  return lead ?? routed[0] ?? null;
+}
+
+/** Behind a trigger of a session it is a command of svc, which is never merged. */
+function beginsWithCommand({ route, text }: Pick<Message, 'route' | 'text'>): boolean {
+  const command = routeCommandOf(route);
+  return command !== null && leadingCommand(text, [])?.command === command;
 }
 
 /**
@@ -553,13 +581,26 @@ function saidAtOf({ gather }: Message): PlatformTime | undefined {
   return gather?.kind === 'burst' ? gather.saidAt : undefined;
 }
 
-function belongsWith(first: Message, { gather, sender, sensitivity, context }: Message): boolean {
-  if (first.gather === undefined || gather === undefined) return false;
+function belongsWith(first: Message, next: Message): boolean {
+  if (first.gather === undefined || next.gather === undefined) return false;
   return (
-    sender.id === first.sender.id &&
-    sensitivity === first.sensitivity &&
-    context?.forwardedFrom === first.context?.forwardedFrom &&
-    mergeKeyOf(gather) === mergeKeyOf(first.gather)
+    next.sender.id === first.sender.id &&
+    next.context?.forwardedFrom === first.context?.forwardedFrom &&
+    mergeKeyOf(next.gather) === mergeKeyOf(first.gather) &&
+    (next.gather.kind === 'album' || isForSameBrain(first, next))
+  );
+}
+
+/**
+ * An album is one message, even if its parts came apart and took different routes. Of a burst only
+ * messages of one route and one label are merged. A route's command begins another message.
+ */
+function isForSameBrain(first: Message, next: Message): boolean {
+  return (
+    next.sensitivity === first.sensitivity &&
+    next.route?.brain === first.route?.brain &&
+    next.route?.number === first.route?.number &&
+    !beginsWithCommand(next)
   );
 }
 

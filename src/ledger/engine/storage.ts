@@ -170,6 +170,8 @@ interface StoredHistory {
   said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
   /** The last n turns of any session whose messages were accepted by `at`, oldest first. */
   earlier(message: Message, at: number, n: number): Awaitable<EarlierTurns>;
+  /** The brain of the last unanswered turn whose message was accepted at `at`; null: not known. */
+  brainOfTurn(message: Message, at: number): Awaitable<string | null>;
   /** The position of a cursor, with the moves on their way. */
   cursor(channel: ChannelKey, name: string): Awaitable<string | null>;
   /** Milliseconds since 1970; null: the channel is served. */

@@ -186,6 +186,7 @@ export class MemoryStorage implements LedgerStorage {
     },
     said: () => [],
     earlier: (message) => ({ kind: 'label', sensitivity: this.#labels.of(message) }),
+    brainOfTurn: () => null,
     cursor: (channel, name) => this.cursors.of(channel, name),
     unroutableSince: () => null,
   };
@@ -327,6 +328,7 @@ export class MemoryStorage implements LedgerStorage {
     this.#labels.ended(row.message, effects);
     for (const { row: other, trace } of joined) {
       this.#stories.settled(other, at, why, { replies: [], trace });
+      this.#labels.ended(other.message, null);
     }
     this.#stories.uses.add(row.message, effects?.toolUses ?? []);
     if (effects?.asked === undefined && effects?.settled === undefined) return;

@@ -1,8 +1,8 @@
 import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { activeRoute } from '../../../test/fake/channel.ts';
 import type { Brain } from '../../brains/brain.ts';
-import type { Channel } from '../../channels/channel.ts';
 import type { ApprovalId, ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Durability, Memory } from '../../ledger/ledger.ts';
@@ -21,16 +21,13 @@ const brainOf = (approvers: readonly string[] | null): Brain => {
   const asking = approvers && { approvers, waitMs: 1 };
   return { agent: asking && { asking, notes: null } } as unknown as Brain;
 };
-const route = (own: Brain, other: Brain): ActiveRoute => ({
-  channel: {} as Channel,
-  brain: own,
-  session: null,
-  access: null,
-  brains: new Map([
-    ['own', own],
-    ['other', other],
-  ]),
-});
+const route = (own: Brain, other: Brain): ActiveRoute =>
+  activeRoute(own, {
+    brains: new Map([
+      ['own', own],
+      ['other', other],
+    ]),
+  });
 const deps = { ledger: { durability: { durable: true } as Durability } };
 const messageOf = (sender: string, text: string, more: Partial<Message> = {}): Message =>
   ({

@@ -24,7 +24,7 @@ import type { ActiveRoute, Deps } from '../deps.ts';
 import { isAskedIn } from './decide.ts';
 
 /** The pause before svc gives back a message that it cannot continue with now. */
-const retryPauseMs = 1_000;
+export const retryPauseMs = 1_000;
 /** How long an approved call waits for a missing server of tools: the server may be starting. */
 const serverWaitMs = 60_000;
 

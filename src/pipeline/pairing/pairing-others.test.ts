@@ -4,9 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { activeRoute } from '../../../test/fake/channel.ts';
 import { putNewDatabase } from '../../../test/fake/new-database.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { writeHere } from '../../../test/fake/writer-here.ts';
+import type { Brain } from '../../brains/brain.ts';
 import type { ReceiveResult } from '../../channels/channel.ts';
 import { messengerTypes } from '../../channels/registry.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../../domain/ids.ts';
@@ -20,11 +22,11 @@ import { ApprovalWork } from '../approvals/request.ts';
 import { Gate } from '../gate.ts';
 import { Pairings } from './pairing.ts';
 import { receiveAtGate } from '../pipeline.ts';
+import { RecentMessages, Routing } from '../route.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
 const access = { allow: null, groups: 'off', pairing: true } as const;
 const rules = { knows: () => false, gatherMs: 0 };
-const gated = { channel, access, sensitivity: 'public', ...rules } as const;
 const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
 const ids = createIdSource(systemClock.now, random);
 
@@ -53,6 +55,9 @@ function setup(ledger: Ledger) {
     fileBytes,
     spokenBytes,
   };
+  const brain = { name: 'main', sensitivity: 'public' } as Brain;
+  const routing = new Routing(activeRoute(brain), new RecentMessages(ledger));
+  const gated = { channel, access, routing, ...rules };
   const pairingRequest = (...senders: readonly string[]): Promise<ReceiveResult> =>
     receiveAtGate(deps, gate, () => gated, senders.map(said));
   return { pairings, gate, pairingRequest };

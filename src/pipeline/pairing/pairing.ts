@@ -6,9 +6,9 @@
  * first. Many strangers at once block nobody for long: a new code displaces the oldest one, once
  * that one is ten minutes old.
  *
- * One cursor for each type of messenger, not for each bot, holds the pairings. Ids belong to the
- * platform, so a new bot keeps its people. The cursor moves in the commit that accepts the message
- * which svc answers with the code.
+ * One cursor for each registered name of a messenger holds its pairings. Ids belong to the platform,
+ * so another bot under the same name keeps its people. The cursor moves in the commit that accepts
+ * the message which svc answers with the code.
  */
 import { hourMs } from '../../lib/durations.ts';
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../../domain/gate.ts';
@@ -57,8 +57,8 @@ type Decision<Answer> = {
 /** svc's own message; `accepted` is called once the ledger has it. */
 export type Notice = { readonly message: Inbound; readonly accepted: (receipt: Receipt) => void };
 
-/** An admitted person of that type of messenger who has not been told yet. */
-export type Unwelcomed = Admitted & { readonly type: string };
+/** An admitted person of that channel who has not been told yet. */
+export type Unwelcomed = Admitted & { readonly channel: string };
 
 /** Fills the bytes with random values that nobody can guess. */
 export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
@@ -67,46 +67,52 @@ export class Pairings implements Admissions {
   readonly #ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly #now: () => number;
   readonly #random: FillRandom;
-  readonly #changed: (type: string) => Promise<void>;
-  readonly #stored: ReadonlyMap<string, StoredPairings>;
+  readonly #changed: (channel: string) => Promise<void>;
+  readonly #stored = new Map<string, StoredPairings>();
+  /** The channels with people who may be listed, let in and removed. */
+  #channels: readonly string[] = messengerTypes;
   /** Called when somebody was admitted here. */
   onAdmitted: (() => void) | null = null;
 
   /**
    * @param now milliseconds since 1970
-   * @param changed tells all processes that keep the pairings of that type in memory to read them
+   * @param changed tells all processes that keep the pairings of that channel in memory to read them
    *   again
    */
   constructor(
     ledger: Pick<Ledger, 'accept' | 'cursor'>,
     now: () => number,
     random: FillRandom,
-    changed: (type: string) => Promise<void> = async () => {},
+    changed: (channel: string) => Promise<void> = async () => {},
   ) {
     this.#changed = changed;
     this.#ledger = ledger;
     this.#now = now;
     this.#random = random;
-    this.#stored = new Map(messengerTypes.map((type) => [type, new StoredPairings(ledger, type)]));
+  }
+
+  /** @param names the registered names of the configured messengers */
+  use(names: Iterable<string>): void {
+    this.#channels = withUnnamed(names);
   }
 
   /** Reads the stored pairings of a messenger. Call it before `isAdmitted` and `pairingRequest`. */
-  load(type: string): Promise<void> {
-    return this.#of(type).load();
+  load(channel: string): Promise<void> {
+    return this.#of(channel).load();
   }
 
   /** Somebody changed the pairings: they are read again before their next use. */
-  doubt(type: string): void {
-    this.#of(type).invalidate();
+  doubt(channel: string): void {
+    this.#stored.get(channel)?.invalidate();
   }
 
-  isAdmitted(type: string, sender: string): boolean {
-    return this.#of(type).state.admitted.some((one) => one.sender === sender);
+  isAdmitted(channel: string, sender: string): boolean {
+    return this.#of(channel).state.admitted.some((one) => one.sender === sender);
   }
 
   /** A code for a stranger. Its `move` must be committed with the message that tells the code. */
-  pairingRequest(type: string, { id: sender, name }: Sender): PairingRequest {
-    const stored = this.#of(type);
+  pairingRequest(channel: string, { id: sender, name }: Sender): PairingRequest {
+    const stored = this.#of(channel);
     const now = this.#now();
     const asking = stored.state.asking.filter((one) => isRecent(one, now)).slice(1 - askingMax);
     if (asking.some((one) => one.sender === sender)) {
@@ -131,17 +137,20 @@ export class Pairings implements Admissions {
 
   async list(): Promise<readonly Pairing[]> {
     const rows: Pairing[] = [];
-    for (const [type, stored] of this.#stored) {
+    for (const channel of this.#channels) {
+      const stored = this.#of(channel);
       if (!(await stored.readAgain())) await stored.load();
-      rows.push(...rowsOf(type, stored.state, this.#now()));
+      rows.push(...rowsOf(channel, stored.state, this.#now()));
     }
     return rows;
   }
 
   async admit(text: string): Promise<Admission> {
     const code = text.replace(/[\s-]/g, '').toUpperCase();
-    const admission = await this.#change([...this.#stored.values()], (): Decision<Admission> => {
-      for (const [channel, stored] of this.#stored) {
+    const pairings = this.#channels.map((channel) => [channel, this.#of(channel)] as const);
+    const all = pairings.map(([, stored]) => stored);
+    const admission = await this.#change(all, (): Decision<Admission> => {
+      for (const [channel, stored] of pairings) {
         const { state } = stored;
         const request = state.asking.find(
           (one) => isValidCode(one, this.#now()) && one.code === code,
@@ -163,13 +172,13 @@ export class Pairings implements Admissions {
   }
 
   /** The admitted people who have not been told yet, as far as this process knows. */
-  async unwelcomed(type: string): Promise<readonly Unwelcomed[]> {
-    const stored = this.#of(type);
+  async unwelcomed(channel: string): Promise<readonly Unwelcomed[]> {
+    const stored = this.#of(channel);
     await stored.load();
     const { admitted, unwelcomed = [] } = stored.state;
     return admitted
       .filter(({ sender }) => unwelcomed.includes(sender))
-      .map((one) => ({ type, ...one }));
+      .map((one) => ({ channel, ...one }));
   }
 
   /**
@@ -177,8 +186,8 @@ export class Pairings implements Admissions {
    * list.
    * @param told null: the person cannot be told
    */
-  async welcome({ type, sender }: Unwelcomed, told: Notice | null): Promise<void> {
-    const stored = this.#of(type);
+  async welcome({ channel, sender }: Unwelcomed, told: Notice | null): Promise<void> {
+    const stored = this.#of(channel);
     await this.#change([stored], (): Decision<null> => {
       const isOwed = stored.state.unwelcomed?.includes(sender) === true;
       if (!isOwed) return { answer: null, change: null };
@@ -188,8 +197,8 @@ export class Pairings implements Admissions {
   }
 
   async remove(channel: string, sender: string): Promise<PairingRemoval> {
-    const stored = this.#stored.get(channel);
-    if (stored === undefined) return 'not_found';
+    if (!this.#channels.includes(channel)) return 'not_found';
+    const stored = this.#of(channel);
     const removal = await this.#change([stored], (): Decision<PairingRemoval> => {
       const { admitted, asking } = stored.state;
       const hasCode = asking.some((one) => isValidCode(one, this.#now()) && one.sender === sender);
@@ -229,9 +238,9 @@ export class Pairings implements Admissions {
     return null;
   }
 
-  #of(type: string): StoredPairings {
-    const stored = this.#stored.get(type);
-    if (stored === undefined) throw new Error(`${type} is no messenger`);
+  #of(channel: string): StoredPairings {
+    const stored = this.#stored.get(channel) ?? new StoredPairings(this.#ledger, channel);
+    this.#stored.set(channel, stored);
     return stored;
   }
 
@@ -252,16 +261,23 @@ export class Pairings implements Admissions {
   }
 }
 
+/** A messenger that has left the configuration may still have people under its type. */
+function withUnnamed(names: Iterable<string>): readonly string[] {
+  return [...new Set<string>([...messengerTypes, ...names])];
+}
+
 /**
  * The same list, read from the ledger when another process keeps the pairings.
+ * @param names the registered names of the configured messengers
  * @param now milliseconds since 1970
  */
 export async function listPairings(
   ledger: Pick<Ledger, 'cursor'>,
+  names: Iterable<string>,
   now: () => number,
 ): Promise<readonly Pairing[]> {
   const rows: Pairing[] = [];
-  for (const channel of messengerTypes) {
+  for (const channel of withUnnamed(names)) {
     rows.push(...rowsOf(channel, await readPairings(ledger, channel), now()));
   }
   return rows;

@@ -47,7 +47,8 @@ export type Change = {
 
 export class StoredPairings {
   readonly #ledger: Pick<Ledger, 'cursor'>;
-  readonly #type: string;
+  /** The registered name of the messenger. */
+  readonly #channel: string;
   #state: PairingState | null = null;
   /** The cursor's value after all requested writes, as far as this process knows. */
   #expected: string | null = null;
@@ -56,13 +57,13 @@ export class StoredPairings {
   #changes = 0;
   #reading: Promise<boolean> | null = null;
 
-  constructor(ledger: Pick<Ledger, 'cursor'>, type: string) {
+  constructor(ledger: Pick<Ledger, 'cursor'>, channel: string) {
     this.#ledger = ledger;
-    this.#type = type;
+    this.#channel = channel;
   }
 
   get state(): PairingState {
-    if (this.#state === null) throw new Error(`the pairings of ${this.#type} were not loaded`);
+    if (this.#state === null) throw new Error(`the pairings of ${this.#channel} were not loaded`);
     return this.#state;
   }
 
@@ -105,7 +106,7 @@ export class StoredPairings {
       this.invalidate();
     };
     return {
-      move: { channel: this.#type as ChannelKey, name: cursorName, value, expected },
+      move: { channel: this.#channel as ChannelKey, name: cursorName, value, expected },
       undo,
     };
   }
@@ -123,7 +124,7 @@ export class StoredPairings {
 
   async #readCursor(): Promise<boolean> {
     const changes = this.#changes;
-    const stored = await readCursor(this.#ledger, this.#type);
+    const stored = await readCursor(this.#ledger, this.#channel);
     if (this.#changes !== changes) {
       // For a first read this is better than nothing, and stays marked as stale.
       if (this.#state === null) this.#set(stateOf(stored), stored);
@@ -139,13 +140,13 @@ export class StoredPairings {
 /** Reads the pairings that another process keeps in memory. */
 export async function readPairings(
   ledger: Pick<Ledger, 'cursor'>,
-  type: string,
+  channel: string,
 ): Promise<PairingState> {
-  return stateOf(await readCursor(ledger, type));
+  return stateOf(await readCursor(ledger, channel));
 }
 
-function readCursor(ledger: Pick<Ledger, 'cursor'>, type: string): Promise<string | null> {
-  return ledger.cursor(type as ChannelKey, cursorName);
+function readCursor(ledger: Pick<Ledger, 'cursor'>, channel: string): Promise<string | null> {
+  return ledger.cursor(channel as ChannelKey, cursorName);
 }
 
 function stateOf(stored: string | null): PairingState {

@@ -6,6 +6,7 @@ import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
+import { activeRoute } from '../../../test/fake/channel.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import type { Brain } from '../../brains/brain.ts';
 import type { Channel } from '../../channels/channel.ts';
@@ -16,7 +17,6 @@ import type { TakeoverMessage, Effects, Ledger } from '../../ledger/ledger.ts';
 import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import { ApprovalWork } from '../approvals/request.ts';
 import { answerAsOperator } from './takeover.ts';
-import type { ActiveRoute } from '../deps.ts';
 
 const where = { channel: 'webhook' as ChannelKey, conversation: 'c1' as ConversationId };
 
@@ -53,7 +53,7 @@ async function answered(asked: Sensitivity, more: Partial<TakeoverMessage> = {},
     reportsSessions: true,
     split: (text: string) => text.split('|').map((part) => ({ text: part })),
   } as unknown as Channel;
-  const route: ActiveRoute = { channel, brain, session: null, access: null, brains: new Map() };
+  const route = activeRoute(brain, { channel });
   await ledger.takeovers.hold(where);
   const said = ['one', '/two'].map((text) => ({
     ...where,

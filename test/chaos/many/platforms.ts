@@ -37,7 +37,7 @@ export async function startTelegram(people: number, random: () => number): Promi
   const placeOf = new Map(chats.map(({ id }, place) => [id, place]));
   return {
     type: 'telegram',
-    post: channelKeyOf('messenger_a', String(telegram.bot.id)),
+    post: channelKeyOf({ name: 'messenger_a', type: 'messenger_a' }, String(telegram.bot.id)),
     url: telegram.url,
     port: Number(new URL(telegram.url).port),
     token: telegram.token,
@@ -65,7 +65,10 @@ export async function startDiscord(people: number): Promise<Platform> {
   const placeOf = new Map(chats.map(({ id }, place) => [id, place]));
   return {
     type: 'discord',
-    post: channelKeyOf('messenger_b', atob(discord.token.split('.')[0]!)),
+    post: channelKeyOf(
+      { name: 'messenger_b', type: 'messenger_b' },
+      atob(discord.token.split('.')[0]!),
+    ),
     url: discord.url,
     port: Number(new URL(discord.url).port),
     token: discord.token,

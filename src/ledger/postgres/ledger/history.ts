@@ -70,6 +70,13 @@ const earlierSaid =
   'WHERE channel = $1 AND conversation = $2 AND at <= $3 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL) ORDER BY session DESC, n DESC LIMIT $4';
 
+const brainOfTurn =
+  'SELECT message.brain FROM svc.turn AS turn ' +
+  'JOIN svc.message AS message ON message.id = turn.message_id ' +
+  'WHERE turn.channel = $1 AND turn.conversation = $2 AND turn.at = $3 ' +
+  'AND turn.sender IS NOT NULL AND turn.reply IS NULL ' +
+  'ORDER BY turn.session DESC, turn.n DESC LIMIT 1';
+
 const cursorValue = 'SELECT value FROM svc.cursor WHERE channel = $1 AND name = $2';
 const cursorsNamed = 'SELECT channel, value FROM svc.cursor WHERE name = $1';
 
@@ -202,6 +209,13 @@ export class History {
     const values = [channel, toText(conversation), at, n];
     const rows = await this.#reads.ask({ text: earlierSaid, values });
     return { kind: 'kept', turns: turnsOf(rows) };
+  }
+
+  async brainOfTurn({ channel, conversation }: Message, at: number): Promise<string | null> {
+    const values = [channel, toText(conversation), at];
+    const [row] = await this.#reads.ask({ text: brainOfTurn, values });
+    const brain = row?.['brain'];
+    return typeof brain === 'string' ? fromText(brain) : null;
   }
 
   cursor(channel: ChannelKey, name: string): Awaitable<string | null> {

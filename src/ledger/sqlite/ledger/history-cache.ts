@@ -51,6 +51,7 @@ export class HistoryCache {
   readonly #first: StatementSync;
   readonly #said: StatementSync;
   readonly #earlier: StatementSync;
+  readonly #brain: StatementSync;
   readonly #cursor: StatementSync;
   readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
 
@@ -77,6 +78,12 @@ export class HistoryCache {
     this.#earlier = db.prepare(
       `SELECT ${columns} FROM turns WHERE ${acceptedTurns} ` +
         'ORDER BY session DESC, seq DESC LIMIT ?4',
+    );
+    this.#brain = db.prepare(
+      'SELECT inbox.brain FROM turns AS turn JOIN inbox ON inbox.seq = turn.seq ' +
+        'WHERE turn.channel = ? AND turn.conversation = ? AND turn.at = ? ' +
+        'AND turn.sender IS NOT NULL AND turn.reply IS NULL ' +
+        'ORDER BY turn.session DESC, turn.seq DESC LIMIT 1',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
@@ -130,6 +137,11 @@ export class HistoryCache {
   earlier({ channel, conversation }: Message, at: number, n: number): EarlierTurns {
     const newestFirst = this.#earlier.all(channel, conversation, at, n);
     return { kind: 'kept', turns: this.#rowsOf(newestFirst as unknown as TurnRecord[]) };
+  }
+
+  brainOfTurn({ channel, conversation }: Message, at: number): string | null {
+    const brain = this.#brain.get(channel, conversation, at)?.['brain'];
+    return typeof brain === 'string' ? brain : null;
   }
 
   /** Stores what the next turn will see. Call it after the commit of a turn. */
