@@ -6,6 +6,7 @@ import { receiverCause, undelivered } from './receivers.ts';
 const now = Date.UTC(2026, 10, 26, 3);
 const failing = (sinceMs: number): DeliveryStatus => ({
   channel: 'webhook',
+  type: 'webhook',
   state: 'failing',
   since: now - sinceMs,
   minute: { tried: 10, failed: 6 },
