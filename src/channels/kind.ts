@@ -31,6 +31,8 @@ export type ChannelKind = {
     /** How to get a token that the platform issues: one sentence for each step. */
     readonly steps: readonly string[];
   };
+  /** Whether an id of a topic means one topic, or one in each chat; null: there are no topics. */
+  readonly topics: 'unique' | 'of_each_chat' | null;
   /** Reads the ids that routes may name from a conversation's id. */
   placeOf(conversation: string): ConversationPlace;
   /** Reads the bot's id from its token, without a request; null: this is not a bot's token. */

@@ -7,7 +7,7 @@ import { beginNamedStorage } from './frame/named-storage.ts';
 
 const table = {
   config: { type: 'string' },
-  'webhook-bind': { type: 'string' },
+  'webhook-bind': { type: 'strings' },
   'admin-addr': { type: 'string' },
   'log-level': { type: 'string', values: logLevels },
 } as const;
@@ -15,7 +15,7 @@ const table = {
 export const serve: Command = {
   name: 'serve',
   summary: 'Run the service',
-  usage: `Usage: svc serve [--config <file>] [--webhook-bind <address>]
+  usage: `Usage: svc serve [--config <file>] [--webhook-bind [NAME=]<address>]
                  [--admin-addr <address>] [--log-level <level>]
 
 Runs the service until SIGTERM or SIGINT (Ctrl-C). Then it finishes its work in hand, and ends. A
@@ -23,7 +23,8 @@ second signal ends it at once. On SIGHUP it reads the configuration file again a
 use; a SIGHUP from a terminal that closes stops the service.
 
   --config <file>           the configuration file (default: svc.json)
-  --webhook-bind <address>  where the webhook listens, in the place of channels[].webhook.bind
+  --webhook-bind <address>  where the webhook listens, in the place of channels[].webhook.bind;
+                            NAME=ADDRESS for one of several webhooks, as often as needed
   --admin-addr <address>    where the admin server listens, in the place of observability.addr
   --log-level <level>       debug, info, warn or error (default: info)
 

@@ -2,7 +2,8 @@
  * Runs `svc serve` once its arguments are parsed: configuration, secrets, log, then the service.
  */
 import type { Config } from '../config/config.ts';
-import type { OwnAddresses } from '../config/own-addresses.ts';
+import { faultOfNames, type OwnAddresses } from '../config/own-addresses.ts';
+import type { ConfigProblem } from '../config/problems.ts';
 import { namedSecrets } from '../config/secrets.ts';
 import type { CoreOrders } from '../../apps/desktop/desktop.ts';
 import type { ServiceCore } from '../../apps/desktop/core/service-core.ts';
@@ -30,7 +31,7 @@ import { packageRoot, programVersion } from '../lib/program.ts';
 
 export type ServeFlags = {
   readonly config: string | null;
-  readonly 'webhook-bind': string | null;
+  readonly 'webhook-bind': readonly string[];
   readonly 'admin-addr': string | null;
   readonly 'log-level': string | null;
 };
@@ -94,11 +95,15 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
   const { file, io, core, addresses } = service;
   const { read, name, storeProblem } = await readStart(file, io, addresses);
   if (read.kind === 'refused') {
+    const fault = faultOfFlags(read.problems);
+    if (fault !== null) return wrongUsage(io, 'serve', fault);
     io.stderr.write(read.report);
     await core?.stuckByConfig(read.problems);
     return exitCode.config;
   }
   const { config, inspection } = read;
+  const fault = faultOfNames(config, addresses);
+  if (fault !== null) return wrongUsage(io, 'serve', fault);
   const tokenWanted = isTokenWanted(config.observability, core !== null);
   const resolved = await readSecrets(config, io, { tokenWanted });
   if (io.stop.aborted) return exitCode.fine;
@@ -141,6 +146,15 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
   if (mayAgain && ending.kind === 'failed' && ending.code === configMoved) return null;
   return endWith(ending, service, log);
 }
+
+/** @returns a sentence if the flags are the only error; null: they are not */
+function faultOfFlags(problems: readonly ConfigProblem[]): string | null {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const [{ code, message, remedy } = noProblem, ...others] = errors;
+  return code === 'flag_unclear' && others.length === 0 ? `${message}. ${remedy}` : null;
+}
+
+const noProblem = { code: null, message: '', remedy: '' };
 
 async function endWith(ending: Ending, { core, io }: Service, log: Log): Promise<number> {
   await logEnding(ending, log);

@@ -59,7 +59,7 @@ const badUserId: FormatFault = {
   message: 'this is no user id: ids are digits only, and names can change',
   remedy: 'Write the numeric id in quotes, such as "123456789".',
 };
-const badApprover: FormatFault = {
+export const badApprover: FormatFault = {
   code: 'bad_approver',
   message: 'this names nobody who could be asked',
   remedy: `Write a messenger and a numeric id of a user of it: ${messengerTypes[0]}:123456789.`,

@@ -3,31 +3,47 @@
  * these differ between processes that share a configuration. The process gets them at its start,
  * and they apply to every later configuration.
  */
-import { isListener, kindOf } from '../channels/registry.ts';
+import { isListener, kindOf, type ListenerConfig } from '../channels/registry.ts';
 import type { Config } from './config.ts';
 import type { ListenAddress } from './address.ts';
 
-/** null: the configuration's address. */
 export type OwnAddresses = {
-  readonly webhook: ListenAddress | null;
+  /** By the name of the channel; the name null stands for the only channel that listens. */
+  readonly webhook: ReadonlyMap<string | null, ListenAddress>;
+  /** null: the configuration's address. */
   readonly admin: ListenAddress | null;
 };
 
-export const noOwnAddresses: OwnAddresses = { webhook: null, admin: null };
+export const noOwnAddresses: OwnAddresses = { webhook: new Map(), admin: null };
 
 /** The flags of `svc serve`. */
 export const addressFlags = { webhook: '--webhook-bind', admin: '--admin-addr' } as const;
 
-export function withAddresses(config: Config, { webhook, admin }: OwnAddresses): Config {
+/**
+ * @param count how many channels listen; a flag without a name means no one of several
+ * @returns undefined: no flag gives the channel an address
+ */
+export function ownAddressOf(
+  name: string | undefined,
+  count: number,
+  { webhook }: OwnAddresses,
+): ListenAddress | undefined {
+  const own = name === undefined ? undefined : webhook.get(name);
+  return own ?? (count === 1 ? webhook.get(null) : undefined);
+}
+
+export function withAddresses(config: Config, own: OwnAddresses): Config {
   const { channels, observability } = config;
   const { address } = observability;
+  const { admin } = own;
+  const count = channels.filter(isListener).length;
   return {
     ...config,
-    channels: channels.map((channel) =>
-      isListener(channel) && webhook !== null
-        ? { ...channel, bind: withFlag(channel.bind, webhook, addressFlags.webhook) }
-        : channel,
-    ),
+    channels: channels.map((channel) => {
+      const address = isListener(channel) ? ownAddressOf(channel.name, count, own) : undefined;
+      if (!isListener(channel) || address === undefined) return channel;
+      return { ...channel, bind: withFlag(channel.bind, address, addressFlags.webhook) };
+    }),
     observability:
       admin === null
         ? observability
@@ -42,8 +58,9 @@ function withFlag({ text }: ListenAddress, own: ListenAddress, flag: string): Li
 /** Whether a flag replaces the field at this path, so that its change has no effect here. */
 export function isByFlag(path: string, { channels, observability }: Config): boolean {
   if (path === 'observability.addr') return observability.address.byFlag !== undefined;
-  if (!/^channels\[\d+\]\.\w+\.bind$/.test(path)) return false;
-  return channels.some((one) => isListener(one) && one.bind.byFlag !== undefined);
+  const [, index] = /^channels\[(\d+)\]\.\w+\.bind$/.exec(path) ?? [];
+  const channel = index === undefined ? undefined : channels[Number(index)];
+  return channel !== undefined && isListener(channel) && channel.bind.byFlag !== undefined;
 }
 
 /** @returns a sentence for each changed address that a flag replaces */
@@ -60,8 +77,27 @@ export function overriddenChanges(before: Config, after: Config): readonly strin
 }
 
 function addressesOf({ channels, observability }: Config): [string, ListenAddress][] {
-  const listeners = channels.filter(isListener).map(({ type, bind }): [string, ListenAddress] => {
-    return [`${kindOf(type).listener.block}.bind`, bind];
-  });
+  const listeners = channels
+    .filter(isListener)
+    .map((channel): [string, ListenAddress] => [fieldOf(channel), channel.bind]);
   return [...listeners, ['observability.addr', observability.address]];
+}
+
+/** `webhook.bind`, or with the name of its channel `webhook.bind of intake`. */
+function fieldOf({ name, type }: ListenerConfig): string {
+  const field = `${kindOf(type).listener.block}.bind`;
+  return name === type ? field : `${field} of ${name}`;
+}
+
+/**
+ * What is wrong with the flags of a start: a name that no listening channel has. A later
+ * configuration without the channel leaves its flag without effect.
+ * @returns a sentence with its remedy; null: nothing
+ */
+export function faultOfNames({ channels }: Config, { webhook }: OwnAddresses): string | null {
+  const names = channels.filter(isListener).map(({ name }) => name);
+  const unknown = [...webhook.keys()].find((name) => name !== null && !names.includes(name));
+  if (unknown === undefined) return null;
+  const known = names.length === 0 ? 'No channel listens' : `Write one of: ${names.join(', ')}`;
+  return `${addressFlags.webhook} names ${unknown}, and no webhook has this name. ${known}.`;
 }

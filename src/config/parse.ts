@@ -200,9 +200,15 @@ function parseRoutes(routes: Document['routes']): readonly RouteConfig[] {
   const closed = new Set<string>();
   return routes.flatMap(({ channel, brain, when, description }, index) => {
     if (closed.has(channel)) return [];
-    if (when === null) closed.add(channel);
-    return [{ channel, brain, number: index + 1, when, description }];
+    const condition = hasConditions(when) ? when : null;
+    if (condition === null) closed.add(channel);
+    return [{ channel, brain, number: index + 1, when: condition, description }];
   });
+}
+
+/** `{}` is the same as no condition. An unread key counts as a condition. */
+export function hasConditions<When extends object>(when: When | null): when is When {
+  return when !== null && Object.values(when).some((entries) => entries !== null);
 }
 
 function envName(text: string | null): EnvName | null {

@@ -12,7 +12,8 @@ type Warning = {
 /** The configuration in use, in the order of its entries, and each instance's revision. */
 type ConfigInUse = {
   readonly revision: string;
-  readonly channels: readonly { readonly type: string }[];
+  /** `name` null: the service is older than names, and the type is the name. */
+  readonly channels: readonly { readonly name: string | null; readonly type: string }[];
   readonly brains: readonly {
     readonly name: string;
     readonly models: readonly { readonly name: string }[];
@@ -21,7 +22,7 @@ type ConfigInUse = {
 };
 
 const numberedPath =
-  /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
+  /\b(channels|brains|routes)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
 
 /**
  * Writes a warning with names in place of numbers. An empty `where` means the whole configuration.
@@ -44,9 +45,10 @@ function withNames(words: string, { channels, brains }: ConfigInUse): string {
     numberedPath,
     (path: string, list: string, at: string, inner: string | undefined, field: string) => {
       const rest = field === '' ? '' : `, ${field.replace(/^\./, '')}`;
+      if (list === 'routes') return inner === undefined ? `route ${Number(at) + 1}${rest}` : path;
       if (list === 'channels') {
         const channel = inner === undefined ? channels[Number(at)] : undefined;
-        return channel === undefined ? path : `channel ${channelName(channel.type)}${rest}`;
+        return channel === undefined ? path : `channel ${channelName(channel.name ?? channel.type)}${rest}`;
       }
       const brain = brains[Number(at)];
       if (brain === undefined) return path;

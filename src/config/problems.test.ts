@@ -109,8 +109,6 @@ test('a name that is not known is quoted, unless it may be a secret', () => {
     problemsOf(more).problems.map(({ path, message }) => `${path}: ${message}`);
   const unknown = messagesOf({ routes: [{ channel: 'pigeon', brain: 'main' }] });
   assert.ok(unknown.includes('routes[0].channel: no channel "pigeon" is configured'));
-  const shouted = messagesOf({ routes: [{ channel: 'Pigeon', brain: 'main' }] });
-  assert.deepEqual(shouted, ['routes[0].channel: this is no name of a channel']);
   assert.ok(
     messagesOf({ routes: [route, { channel: 'telegram', brain: 'main' }] }).includes(
       'routes[1].channel: no channel "messenger_a" is configured',

@@ -3,7 +3,11 @@ import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
 import { checkServers } from './rules-mcp.ts';
 import { hasCloudTag, type KnownModel } from './rank.ts';
-import { checkApprovers } from './rules-routes.ts';
+import { findKind } from '../channels/registry.ts';
+import { checkApprovers } from './rules-approvers.ts';
+import { completionsName, nameOfChannel } from './rules-channels.ts';
+import { nearRemedy } from './rules-routes.ts';
+import { quote } from './quote.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;
@@ -38,11 +42,11 @@ export function checkAgent(
   checkMemory(agent, context, document, problems);
   checkHosts(agent, path, problems);
   checkServers(agent, context.brain, document, path, problems);
-  const configured = document.channels && new Set(document.channels.map((one) => one?.type));
+  const routed = routesTo(context.brain, document).map((route) => route.channel);
   const firstGrants: FirstGrants = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {
     if (grant === undefined) continue;
-    checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
+    checkGrant(grant, { agent, tools, routed, document }, `${path}.governance[${index}]`, problems);
     checkOverlap(grant, index, firstGrants, `${path}.governance[${index}]`, problems);
   }
   checkApprovers(agent, context.brain, path, document, problems);
@@ -147,17 +151,20 @@ function isThisMachine(host: string): boolean {
 }
 
 type GrantContext = {
+  readonly agent: AgentDraft;
   readonly tools: Tools;
-  /** Types of channels. It contains `undefined` if a type could not be read. */
-  readonly configured: ReadonlySet<Channel | undefined> | undefined;
+  /** The channels that have a route to the brain. */
+  readonly routed: readonly (string | undefined)[];
+  readonly document: DraftDocument;
 };
 
 function checkGrant(
   grant: GrantDraft,
-  { tools, configured }: GrantContext,
+  context: GrantContext,
   path: string,
   problems: ProblemList,
 ): void {
+  const { tools } = context;
   if (grant.tool !== undefined && tools !== undefined && !tools.has(undefined)) {
     if (!tools.has(grant.tool)) {
       const message = 'this grant is for a tool that tools does not list';
@@ -170,13 +177,52 @@ function checkGrant(
     const remedy = 'Leave channels out for every channel, or name some.';
     problems.add('grant_idle', `${path}.channels`, message, remedy);
   }
-  if (configured === undefined || configured.has(undefined)) return;
-  for (const [index, channel] of (grant.channels ?? []).entries()) {
-    if (channel === undefined || configured.has(channel)) continue;
-    const message = 'this channel is not configured';
-    const remedy = 'Configure it, or take it out here.';
-    problems.add('grant_idle', `${path}.channels[${index}]`, message, remedy);
+  for (const [index, name] of (grant.channels ?? []).entries()) {
+    if (name === undefined || name === completionsName) continue;
+    checkGrantedChannel(name, grant, context, `${path}.channels[${index}]`, problems);
   }
+}
+
+function checkGrantedChannel(
+  name: string,
+  grant: GrantDraft,
+  { agent, routed, document }: GrantContext,
+  path: string,
+  problems: ProblemList,
+): void {
+  const names = document.channels?.map(nameOfChannel);
+  if (names === undefined || names.includes(undefined)) return;
+  const known = names as readonly string[];
+  if (!known.includes(name) && findKind(name) === undefined) {
+    const message = `no channel ${quote(name) ?? 'of this name'} is configured`;
+    return problems.add('unknown_channel', path, message, () => nearRemedy(name, known));
+  }
+  // A grant by a type does not hold on a channel of this type that has a name of its own.
+  const meant = routed.includes(name)
+    ? undefined
+    : document.channels?.find((one) => {
+        const other = nameOfChannel(one);
+        return one?.type === name && routed.includes(other) && !isGranted(agent, grant, other);
+      });
+  const other = nameOfChannel(meant);
+  if (!known.includes(name)) {
+    const message = 'this channel is not configured';
+    const remedy = other === undefined ? 'Configure it, or take it out here.' : remedyFor(other);
+    problems.add('grant_idle', path, message, remedy);
+  } else if (other !== undefined) {
+    const message = `${name} has no route to this brain, and the grant does not hold on ${other}`;
+    problems.add('grant_idle', path, message, remedyFor(other));
+  }
+}
+
+const remedyFor = (name: string): string => `Write "${name}" if the grant is for that channel.`;
+
+/** Whether a grant for the same tool holds on the channel. */
+function isGranted(agent: AgentDraft, { tool }: GrantDraft, channel: string | undefined): boolean {
+  return (agent.governance ?? []).some((one) => {
+    if (one?.tool !== tool) return false;
+    return one?.channels === null || one?.channels?.includes(channel) === true;
+  });
 }
 
 /**
@@ -226,29 +272,30 @@ function checkReading(agent: AgentDraft, context: BrainContext, problems: Proble
 function checkLeak(
   agent: AgentDraft,
   { brain, path }: BrainContext,
-  { channels, routes }: DraftDocument,
+  document: DraftDocument,
   problems: ProblemList,
 ): void {
-  const ownRoutes = (routes ?? []).filter((route) => route?.brain === brain.name);
-  for (const type of new Set(ownRoutes.map((route) => route?.channel))) {
-    const channel = channels?.find((candidate) => candidate?.type === type);
-    if (type === undefined || channel === undefined) continue;
-    const isForAll = channel.access?.allow == null;
+  const ownRoutes = Map.groupBy(routesTo(brain, document), ({ channel }) => channel);
+  for (const [name, routes] of ownRoutes) {
+    const channel = document.channels?.find((candidate) => nameOfChannel(candidate) === name);
+    if (name === undefined || channel === undefined) continue;
+    const isForAll =
+      channel.access?.allow == null && routes.some(({ when }) => when?.senders == null);
     const listedMcpTools = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
-    const mcpTools = listedMcpTools.filter((tool) => runsUnasked(agent, tool!, type)) as Tool[];
-    const fetches = runsUnasked(agent, 'http_fetch', type);
+    const mcpTools = listedMcpTools.filter((tool) => runsUnasked(agent, tool!, name)) as Tool[];
+    const fetches = runsUnasked(agent, 'http_fetch', name);
     if (!isForAll && !fetches && mcpTools.length === 0) continue;
     const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
-      runsUnasked(agent, tool, type),
+      runsUnasked(agent, tool, name),
     );
     const limitedExits = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
-      runsUnasked(agent, tool, type),
+      runsUnasked(agent, tool, name),
     );
     const exits = [...limitedExits, ...mcpTools];
     if (sources.length === 0 || exits.length === 0) continue;
     const [sourceText, exitText] = [sources.join(' and '), exits.join(' and ')];
     const untrusted = [
-      ...(isForAll ? [`a message on ${type}`] : []),
+      ...(isForAll ? [`a message on ${name}`] : []),
       ...(fetches ? ['a page'] : []),
       ...(mcpTools.length > 0 ? ['an MCP server'] : []),
     ];
@@ -257,6 +304,12 @@ function checkLeak(
     const remedy = 'Split the tools over two brains, or deny one side on this channel.';
     problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
   }
+}
+
+/** The brain's routes. A brain whose name could not be read has none. */
+function routesTo({ name }: BrainDraft, { routes }: DraftDocument) {
+  const known = (routes ?? []).filter((route) => route !== undefined);
+  return name === undefined ? [] : known.filter(({ brain }) => brain === name);
 }
 
 /**

@@ -1,31 +1,34 @@
-/** Checks routes between channels and brains, addresses of listeners, and approvers. */
+/** Checks the routes between channels and brains, with their conditions. */
+import { findKind, type ChannelType } from '../channels/registry.ts';
+import { commandWordOf, neverOfRoutes } from '../domain/command-words.ts';
 import { shortList, namesMax, quote } from './quote.ts';
 import { nearest } from './nearest.ts';
+import { hasConditions } from './parse.ts';
 import type { ProblemList } from './problems.ts';
-import type { DraftDocument, BrainDraft } from './schema.ts';
-import { kindOf, findKind } from '../channels/registry.ts';
-import { isBrowserRefused, overlap, parseListenAddress, type ListenAddress } from './address.ts';
-import { parseApprover } from './config.ts';
-import { addressFlags, type OwnAddresses } from './own-addresses.ts';
+import { nameOfChannel } from './rules-channels.ts';
+import type { DraftDocument } from './schema.ts';
 
 /** The most names that svc compares with an unknown name. */
 const comparedNamesMax = 100;
+/** What every platform shows of a command's text. */
+const descriptionCharactersMax = 100;
 
-/** Adds the problems of duplicate names, unknown names, and names without a route. */
+type RouteDraft = NonNullable<NonNullable<DraftDocument['routes']>[number]>;
+type WhenDraft = NonNullable<RouteDraft['when']>;
+
+/** Adds the problems of unknown names, of conditions, and of names without a route. */
 export function checkRoutes(document: DraftDocument, problems: ProblemList): void {
-  const channels = document.channels?.map((channel) => channel?.type);
+  const channels = document.channels?.map(nameOfChannel);
   const brains = document.brains?.map((brain) => brain?.name);
-  findDuplicates(channels ?? [], (name, index, first) => {
-    const message = `${name} is configured already, by channels[${first}]`;
-    const remedy = 'Keep one channel of each type.';
-    problems.add('duplicate_channel', `channels[${index}].type`, message, remedy);
-  });
   findDuplicates(brains ?? [], (_name, index, first) => {
     const message = `brains[${first}] has this name already`;
     problems.add('duplicate_brain', `brains[${index}].name`, message, 'Give it another name.');
   });
   checkTargets(document, channels, brains, problems);
-  checkDuplicateRoutes(document, problems);
+  checkOrder(document, problems);
+  for (const [index, route] of (document.routes ?? []).entries()) {
+    if (route !== undefined) checkRoute(route, `routes[${index}]`, document, problems);
+  }
   const routes = document.routes;
   if (routes === undefined || routes.some((route) => route === undefined)) return;
   warnUnused(
@@ -53,8 +56,9 @@ function checkTargets(
   const [channelsKnown, brainsKnown] = [completeNames(channels), completeNames(brains)];
   for (const [index, route] of (routes ?? []).entries()) {
     if (isUnknown(route?.channel, channelsKnown)) {
-      const message = `no channel ${quote(route?.channel ?? '') ?? 'of this type'} is configured`;
-      const remedy = (): string => `Configure it, or write one of: ${listOf(channelsKnown)}.`;
+      const { channel = '' } = route ?? {};
+      const message = `no channel ${quote(channel) ?? 'of this name'} is configured`;
+      const remedy = (): string => nearRemedy(channel, namesOf(channelsKnown, comparedNamesMax));
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
     if (isUnknown(route?.brain, brainsKnown)) {
@@ -66,6 +70,15 @@ function checkTargets(
       problems.add('unknown_brain', `routes[${index}].brain`, message, remedy);
     }
   }
+}
+
+/** What to do about the name of a channel that is not configured. */
+export function nearRemedy(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  const list = shortList(known.slice(0, namesMax), known.length);
+  return near === null
+    ? `Configure it, or write one of: ${list}.`
+    : `Did you mean ${near}? Else configure it, or write one of: ${list}.`;
 }
 
 /** All names; null when one could not be read, and then no route to these names is checked. */
@@ -84,24 +97,6 @@ function namesOf(names: ReadonlySet<string> | null, most: number): readonly stri
 
 function listOf(names: ReadonlySet<string> | null): string {
   return shortList(namesOf(names, namesMax), names?.size ?? 0);
-}
-
-function checkDuplicateRoutes({ routes }: DraftDocument, problems: ProblemList): void {
-  const brainOf = new Map<string, { brain: string; index: number }>();
-  for (const [index, route] of (routes ?? []).entries()) {
-    const { channel, brain } = route ?? {};
-    if (channel === undefined || brain === undefined) continue;
-    const first = brainOf.get(channel);
-    if (first === undefined) brainOf.set(channel, { brain, index });
-    else if (first.brain === brain) {
-      const message = `routes[${first.index}] says the same`;
-      problems.add('route_repeated', `routes[${index}]`, message, 'Remove one of them.');
-    } else {
-      const message = `routes[${first.index}] gives this channel to another brain`;
-      const remedy = 'Keep one route for each channel.';
-      problems.add('routed_twice', `routes[${index}].brain`, message, remedy);
-    }
-  }
 }
 
 function warnUnused(
@@ -134,179 +129,196 @@ function findDuplicates(
   }
 }
 
-// The addresses where a configuration listens.
+// The routes of one channel: svc tries them in order.
 
-/** The most listeners to compare with. More need a second webhook, which is a problem anyway. */
-const comparedListenersMax = 10;
-
-/** A channel that listens, with its blocks by name. */
-type ListenerDraft = Readonly<Record<string, { readonly bind?: string } | null | undefined>>;
-
-type ListenerField = {
-  /** The path of the field, even if a flag replaces it. */
-  readonly path: string;
-  /** The listener's name in messages. */
-  readonly what: string;
-  /** null: the field is wrong, and a problem has been added. */
-  readonly address: ListenAddress | null;
-  /** The flag that replaces the field; null: none. */
-  readonly flag: string | null;
+type Placed = {
+  readonly index: number;
+  readonly brain: string | undefined;
+  /** The conditions in one form, so that equal ones are equal texts; null: there are none. */
+  readonly conditions: string | null;
 };
 
-export function checkListeners(
-  document: DraftDocument,
-  own: OwnAddresses,
+function checkOrder({ routes, brains }: DraftDocument, problems: ProblemList): void {
+  const byChannel = Map.groupBy((routes ?? []).entries(), ([, route]) => route?.channel);
+  const isWhole = !byChannel.has(undefined);
+  for (const [channel, entries] of byChannel) {
+    if (channel === undefined) continue;
+    const read = entries.filter(([, route]) => route?.when !== undefined);
+    const placed = read.map(([index, route]): Placed => {
+      const { brain, when = null } = route!;
+      return { index, brain, conditions: hasConditions(when) ? conditionsOf(when) : null };
+    });
+    for (const [at, one] of placed.entries()) checkReached(one, placed.slice(0, at), problems);
+    checkSameCommands(read, placed, problems);
+    const last = placed.find(({ conditions }) => conditions === null);
+    if (last === undefined && isWhole && read.length === entries.length) {
+      const message = `all routes of ${channel} have conditions, and other messages have no brain`;
+      const remedy = 'Add a route without "when" behind them.';
+      problems.add('route_without_rest', `routes[${placed.at(-1)!.index}]`, message, remedy);
+    }
+    if (last !== undefined) checkPrivate(placed, last, brains, problems);
+  }
+}
+
+function checkReached(one: Placed, earlier: readonly Placed[], problems: ProblemList): void {
+  const { index, brain, conditions } = one;
+  if (brain === undefined) return;
+  const path = `routes[${index}]`;
+  const same = earlier.find((other) => other.conditions === conditions);
+  if (same?.brain === brain) {
+    const message = `routes[${same.index}] says the same`;
+    return problems.add('route_repeated', path, message, 'Remove one of them.');
+  }
+  if (same !== undefined && conditions === null) {
+    if (same.brain === undefined) return;
+    const message = `routes[${same.index}] gives this channel to another brain`;
+    const remedy = 'Keep one route for each channel, or say in "when" what goes to the other.';
+    return problems.add('routed_twice', `${path}.brain`, message, remedy);
+  }
+  const before = earlier.find((other) => other.conditions === null) ?? same;
+  if (before === undefined) return;
+  const what = before.conditions === null ? 'every message' : 'the same messages';
+  const message = `this route is never reached: routes[${before.index}] takes ${what} before`;
+  const remedy =
+    before.conditions === null ? 'Move it before that route.' : 'Keep one of them, or change it.';
+  problems.add('route_never_reached', path, message, remedy);
+}
+
+/** Warns of a command that an earlier route with the same other conditions has. */
+function checkSameCommands(
+  entries: readonly (readonly [number, RouteDraft | undefined])[],
+  placed: readonly Placed[],
   problems: ProblemList,
 ): void {
-  const earlier: (ListenerField & { readonly address: ListenAddress })[] = [];
-  for (const field of listenerFields(document, own)) {
-    const { address, path, what, flag } = field;
-    if (address === null) continue;
-    const via = flag === null ? '' : ` (${flag})`;
-    if (!address.loopback) {
-      const message = `other machines can reach ${what}${via}, and nothing encrypts what they send`;
-      const remedy = 'Bind to 127.0.0.1, with a reverse proxy that terminates TLS in front.';
-      problems.add('not_loopback', path, message, remedy);
+  const firsts = new Map<string, number>();
+  for (const [at, [index, route]] of entries.entries()) {
+    const when = route?.when;
+    const { conditions } = placed[at]!;
+    const isTold = placed.slice(0, at).some((one) => one.conditions === conditions);
+    if (when == null || conditions === null || isTold) continue;
+    const others = conditionsOf({ ...when, commands: null });
+    for (const [place, command] of (when.commands ?? []).entries()) {
+      const first = firsts.get(`${others} ${command}`) ?? index;
+      firsts.set(`${others} ${command}`, first);
+      if (command === undefined || first === index) continue;
+      const message = `${command} never comes here: routes[${first}] takes it before`;
+      const remedy = 'Take it out of one of them.';
+      const path = `routes[${index}].when.commands[${place}]`;
+      problems.add('route_never_reached', path, message, remedy);
     }
-    if (isBrowserRefused(address.port)) {
-      const message = `browsers refuse to connect to port ${address.port}${via}`;
-      problems.add('browser_port', path, message, 'Choose another port.');
-    }
-    const other = earlier
-      .slice(0, comparedListenersMax)
-      .find((one) => overlap(one.address, address));
-    if (other !== undefined) {
-      const flags = [other.flag, flag].filter((one) => one !== null);
-      const flagNames = flags.length === 0 ? '' : ` (${flags.join(', ')})`;
-      const message = `the webhook and the admin server would listen on one address${flagNames}`;
-      problems.add('address_twice', path, message, 'Give one of them another port.');
-    }
-    earlier.push({ ...field, address });
   }
-  checkFlags(document, own, problems);
 }
 
-function listenerFields(
-  { channels, observability }: DraftDocument,
-  own: OwnAddresses,
-): ListenerField[] {
-  const fields: ListenerField[] = [];
-  for (const [index, channel] of (channels ?? []).entries()) {
-    const listener = channel?.type && kindOf(channel.type).listener;
-    if (!listener) continue;
-    const { bind } = (channel as ListenerDraft)[listener.block] ?? {};
-    const path = `channels[${index}].${listener.block}.bind`;
-    fields.push({ path, what: `the ${channel.type}`, ...addressAndFlag('webhook', own, bind) });
-  }
-  if (observability?.enabled === true) {
-    const at = addressAndFlag('admin', own, observability.addr);
-    fields.push({ path: 'observability.addr', what: 'the admin server', ...at });
-  }
-  return fields;
+function conditionsOf({ senders, chats, topics, commands }: WhenDraft): string {
+  const lists = [senders, chats, topics, commands];
+  return JSON.stringify(lists.map((list) => (list == null ? null : [...new Set(list)].sort())));
 }
 
-function addressAndFlag(
-  which: keyof OwnAddresses,
-  own: OwnAddresses,
-  text: string | undefined,
-): Pick<ListenerField, 'address' | 'flag'> {
-  const address = own[which];
-  if (address !== null) return { address, flag: addressFlags[which] };
-  return { address: text === undefined ? null : parseListenAddress(text, true), flag: null };
-}
-
-/** Warns of flags without effect. */
-function checkFlags(
-  { channels, observability }: DraftDocument,
-  { webhook, admin }: OwnAddresses,
+function checkPrivate(
+  placed: readonly Placed[],
+  last: Placed,
+  brains: DraftDocument['brains'],
   problems: ProblemList,
 ): void {
-  const listens = channels?.some((one) => one?.type === undefined || kindOf(one.type).listener);
-  if (webhook !== null && listens === false) {
-    const message = `no channel listens, and ${addressFlags.webhook} has no effect`;
-    problems.add('flag_unused', 'channels', message, 'Leave the flag out, or add a webhook.');
-  }
-  if (admin !== null && observability?.enabled === false) {
-    const message = `the admin server is off, and ${addressFlags.admin} does not switch it on`;
-    const remedy = 'Leave the flag out, or set observability.enabled to true.';
-    problems.add('flag_unused', 'observability.enabled', message, remedy);
-  }
+  const sensitivityOf = (name: string | undefined) =>
+    brains?.find((one) => one !== undefined && one.name === name)?.sensitivity;
+  if (sensitivityOf(last.brain) !== 'public') return;
+  const isPrivate = placed.find(
+    ({ index, brain }) => index < last.index && sensitivityOf(brain) === 'private',
+  );
+  if (isPrivate === undefined) return;
+  const message =
+    `a private brain answers only what fits this route: the rest goes to ${last.brain}, which is ` +
+    'public';
+  const remedy = 'Give the channel a private last route, or the private brain its own channel.';
+  problems.add('private_falls_through', `routes[${isPrivate.index}]`, message, remedy);
 }
 
-// The approvers of an agent.
-type AgentDraft = NonNullable<BrainDraft['agent']>;
-type ChannelsDraft = DraftDocument['channels'];
+// The conditions of one route.
 
-/**
- * Adds the problems of an agent's approvers: svc cannot reach them, or shows them too much.
- * @param path the path of the agent
- */
-export function checkApprovers(
-  agent: AgentDraft,
-  brain: Pick<BrainDraft, 'name' | 'sensitivity'>,
+function checkRoute(
+  { channel: name, when, description }: RouteDraft,
   path: string,
   document: DraftDocument,
   problems: ProblemList,
 ): void {
-  const { channels } = document;
-  const approvers = agent.approvers ?? [];
-  const asks = agent.governance?.some((grant) => grant === undefined || grant.mode === 'ask');
-  if (approvers.length > 0 && agent.governance !== undefined && asks !== true) {
-    const message = 'nobody is asked for a yes: no grant has the mode ask';
-    const remedy = 'Write "mode": "ask" in a grant, or take approvers out.';
-    problems.addAtKey('approvers_idle', `${path}.approvers`, message, remedy);
-  }
-  if (brain.sensitivity === 'private' && agent.approval_text === 'full' && asks === true) {
-    const index = approvers.findIndex((text) => learnsMore(text, brain, document));
-    if (index >= 0) {
-      const message = 'the platform of this approver sees the arguments of a private brain’s calls';
-      const remedy = 'Write "approval_text": "notice" in the agent to send no arguments there.';
-      problems.add('approver_sees_private', `${path}.approvers[${index}]`, message, remedy);
+  if (typeof description === 'string') {
+    const characters = Array.from(description).length;
+    if (characters > descriptionCharactersMax) {
+      const message = `the description has ${characters} characters`;
+      const remedy = `Write ${descriptionCharactersMax} at most: platforms show no more.`;
+      problems.add('too_long', `${path}.description`, message, remedy);
+    }
+    if (when === null || when?.commands === null) {
+      const message = 'nobody sees this description: the route has no commands';
+      const remedy = 'Add "commands" to its "when", or remove it.';
+      problems.add('description_unseen', `${path}.description`, message, remedy);
     }
   }
-  for (const [index, text] of approvers.entries()) {
-    if (text !== undefined) checkApprover(text, `${path}.approvers[${index}]`, channels, problems);
-  }
+  if (when == null) return;
+  checkCommands(when, `${path}.when`, document, problems);
+  const type = document.channels?.find((one) => nameOfChannel(one) === name)?.type;
+  checkIds(when, name === undefined ? undefined : type, `${path}.when`, problems);
 }
 
-/** Whether the approver's messenger is configured, and not the brain's only channel. */
-function learnsMore(
-  text: string | undefined,
-  { name }: Pick<BrainDraft, 'name'>,
-  { channels, routes }: DraftDocument,
-): boolean {
-  const type = text === undefined ? undefined : parseApprover(text)?.channel;
-  if (type === undefined || findKind(type)?.isMessenger !== true) return false;
-  if (channels?.some((one) => one?.type === type) !== true) return false;
-  return routes?.some((one) => one?.brain === name && one?.channel !== type) === true;
-}
-
-function checkApprover(
-  text: string,
+function checkIds(
+  when: WhenDraft,
+  type: ChannelType | undefined,
   path: string,
-  channels: ChannelsDraft,
   problems: ProblemList,
 ): void {
-  const approver = parseApprover(text);
-  if (approver === null) return;
-  const { channel: type, user } = approver;
-  const written = text.slice(0, text.indexOf(':'));
-  if (findKind(type)?.isMessenger !== true) {
-    const message = `nobody can be asked on ${written}, which is no messenger`;
-    const remedy = 'Name a person of a messenger, or leave the yes to the operator.';
-    return problems.add('approver_unreached', path, message, remedy);
+  const { isMessenger, topics = null } = (type && findKind(type)) || {};
+  for (const key of ['senders', 'chats', 'topics'] as const) {
+    for (const [index, id] of (when[key] ?? []).entries()) {
+      if (id === undefined) continue;
+      const fault = idFault(id, key, isMessenger === true);
+      if (fault !== null) problems.add(fault.code, `${path}.${key}[${index}]`, ...fault.words);
+    }
   }
-  if (channels === undefined) return;
-  const channel = channels.find((one) => one?.type === type);
-  if (channel === undefined) {
-    if (channels.some((one) => one?.type === undefined)) return;
-    const message = `${written} is not configured, so nobody is asked there`;
-    const remedy = 'Configure it, or take this approver out.';
-    return problems.add('approver_unreached', path, message, remedy);
+  if (type === undefined || when.topics == null) return;
+  if (topics === null) {
+    const message = `${type} has no topics`;
+    problems.addAtKey('not_here', `${path}.topics`, message, 'Remove it.');
+  } else if (topics === 'of_each_chat' && when.chats === null) {
+    const message = 'every group has topics of these numbers, and this route takes them all';
+    const remedy = 'Add "chats" with the id of the group.';
+    problems.add('topics_of_each_chat', `${path}.topics`, message, remedy);
   }
-  const { allow, pairing } = channel.access ?? { allow: null, pairing: false };
-  if (allow == null || pairing !== false || allow.includes(user)) return;
-  const message = `the access of ${written} does not let this person in`;
-  const remedy = `Add "${user}" to access.allow of that channel.`;
-  problems.add('approver_turned_away', path, message, remedy);
+}
+
+function idFault(
+  id: string,
+  key: 'senders' | 'chats' | 'topics',
+  isNumber: boolean,
+): { code: 'bad_id' | 'bad_user_id'; words: readonly [message: string, remedy: string] } | null {
+  if (id === '' || /\s/.test(id)) {
+    const message = id === '' ? 'this id is empty' : 'this id has white space';
+    return { code: 'bad_id', words: [message, 'Write one id, or remove it.'] };
+  }
+  if (!isNumber) return null;
+  if (key === 'senders' && !/^\d{1,32}$/.test(id)) {
+    const message = 'this is no user id: ids are digits only, and names can change';
+    return { code: 'bad_user_id', words: [message, 'Write the numeric id, such as "123456789".'] };
+  }
+  if (/^-?\d{1,32}$/.test(id)) return null;
+  const message = 'this is no id: the ids of this platform are numbers';
+  return { code: 'bad_id', words: [message, 'Write the number, such as -1001234567890.'] };
+}
+
+/** The list of svc's commands here never grows, and a trigger must keep its meaning. */
+function checkCommands(
+  { commands }: WhenDraft,
+  path: string,
+  { session }: DraftDocument,
+  problems: ProblemList,
+): void {
+  for (const [index, command] of (commands ?? []).entries()) {
+    if (command === undefined) continue;
+    const word = commandWordOf(command);
+    const isOurs = word !== null && neverOfRoutes.has(word);
+    if (!isOurs && session?.triggers?.includes(command) !== true) continue;
+    const what = isOurs ? 'is a command of svc' : 'begins a new session, as session.triggers says';
+    const remedy = 'Choose another word.';
+    problems.add('bad_command', `${path}.commands[${index}]`, `${command} ${what}`, remedy);
+  }
 }

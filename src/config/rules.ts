@@ -8,7 +8,8 @@ import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 import { commandWordOf, neverTriggers } from '../domain/command-words.ts';
 import type { ProblemList } from './problems.ts';
 import { checkBrain, checkContexts } from './rules-brain.ts';
-import { checkListeners, checkRoutes } from './rules-routes.ts';
+import { checkChannelNames, checkListeners, nameOfChannel } from './rules-channels.ts';
+import { checkRoutes } from './rules-routes.ts';
 import type { ChannelDraft, DraftDocument } from './schema.ts';
 import { isLoopbackHost, parseWebAddress, checkEncrypted } from './address.ts';
 import { rangeOf } from '../lib/ip-address.ts';
@@ -27,6 +28,7 @@ export function checkRules(
     if (brain !== undefined) checkBrain(brain, `brains[${index}]`, document, problems);
   }
   checkContexts(document, problems);
+  checkChannelNames(document, problems);
   checkRoutes(document, problems);
   checkListeners(document, own, problems);
   checkStorage(document, problems);
@@ -50,7 +52,7 @@ function checkChannel(
   checkSpeech(channel, path, document, problems);
   if (kind?.isMessenger !== true || access === undefined) return;
   if (access === null || (access.allow === null && access.pairing === false)) {
-    const message = `anyone on the platform may talk to ${type}`;
+    const message = `anyone on the platform may talk to ${nameOfChannel(channel) ?? type}`;
     const remedy = 'List who may, as "access": {"allow": ["123456789"]}.';
     problems.add('access_open', `${path}.access`, message, remedy);
   }
@@ -97,16 +99,16 @@ function checkSession({ session, storage }: DraftDocument, problems: ProblemList
  * the address is certainly public. At each request svc checks the connected address again.
  */
 function checkSpeech(
-  { type, speech }: ChannelDraft,
+  channel: ChannelDraft,
   path: string,
   document: DraftDocument,
   problems: ProblemList,
 ): void {
-  const url = speech?.base_url;
+  const url = channel.speech?.base_url;
   const host = url == null ? undefined : parseWebAddress(url)?.host;
   if (host === undefined || isLoopbackHost(host)) return;
   const at = `${path}.speech.base_url`;
-  if (!isAnsweredPrivately(type, document)) {
+  if (!isAnsweredPrivately(nameOfChannel(channel), document)) {
     checkEncrypted(url, 'what people say', at, problems);
   } else if (isVendorHost(host) || rangeOf(host.replace(/^::ffff:(?=.*\.)/i, '')) === 'public') {
     const message = `a private brain answers here, and ${host} is public`;
@@ -119,8 +121,9 @@ function checkSpeech(
   }
 }
 
-function isAnsweredPrivately(type: ChannelDraft['type'], document: DraftDocument): boolean {
-  const named = (document.routes ?? []).filter((route) => route?.channel === type);
+/** Whether the brain of one route of the channel is private. */
+function isAnsweredPrivately(name: string | undefined, document: DraftDocument): boolean {
+  const named = (document.routes ?? []).filter((route) => route?.channel === name);
   return named.some((route) => {
     const brain = (document.brains ?? []).find((one) => one?.name === route?.brain);
     return brain?.sensitivity === 'private';

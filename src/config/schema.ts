@@ -456,7 +456,7 @@ export const schema = {
   fields: {
     channels: {
       type: 'list',
-      description: 'The channels to run, at most one of each type.',
+      description: 'The channels to run. Only one of each type can be without a `name`.',
       required: true,
       itemsMin: 1,
       items: channel,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { several } from '../../test/config/cases-routes.ts';
 import type { Config } from './config.ts';
 import type { EnvName } from './secret-value.ts';
 import type { SecretLookupResult, SecretLookupResults } from './found-secret.ts';
@@ -269,4 +270,25 @@ test('what is missing is a problem at each place that wants it', () => {
   const found = { kind: 'missing', looked: [kept] } as const;
   const [problem] = problemsOf(missing.map((one) => ({ ...one, found })));
   assert.match(problem!.remedy, /set KEY\.$/, 'another sentence may follow');
+});
+
+test('one token behind two names is an error that names both variables, and no value', () => {
+  const token = `4711:${'x'.repeat(40)}`;
+  const validation = validateText(several);
+  assert.ok(validation.kind === 'valid');
+  const env = { BOT_A: token, BOT_B: `${token}\n`, HOOK: token };
+  const { unfit } = resolveSecrets(validation.config, inEnv(env, ['BOT_A', 'BOT_B']));
+  assert.deepEqual(
+    unfit.map(({ code, path, message }) => [code, path, message]),
+    [
+      [
+        'token_shared',
+        'channels[1].token_env',
+        'BOT_A and BOT_B have one token, and each bot needs its own',
+      ],
+    ],
+  );
+  assert.ok(!JSON.stringify(unfit).includes(token));
+  const apart = inEnv({ ...env, BOT_B: `4712:${'x'.repeat(40)}` }, ['BOT_A', 'BOT_B']);
+  assert.deepEqual(resolveSecrets(validation.config, apart).unfit, []);
 });

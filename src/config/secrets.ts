@@ -3,7 +3,7 @@
  * `src/secrets/lookup.ts` looks the secrets up.
  */
 import type { ChannelKind, OwnSecret } from '../channels/kind.ts';
-import { kindOf } from '../channels/registry.ts';
+import { isMessenger, kindOf } from '../channels/registry.ts';
 import { faultOfDatabaseUrl } from './storage-place.ts';
 import type { Config, Secrets } from './config.ts';
 import { problemWithoutPlace, type ConfigProblem } from './problems.ts';
@@ -86,12 +86,29 @@ export function resolveSecrets(
     seen.add(name);
     if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShortWarning(name, path));
   }
+  unfit.push(...sharedTokens(config, secrets));
   return {
     secrets,
     missing: [...missing].map(([name, result]) => ({ name, ...result })),
     unfit,
     warnings,
   };
+}
+
+/** A platform gives each message of a bot to one connection only. The values are never shown. */
+function sharedTokens({ channels }: Config, secrets: Secrets): readonly ConfigProblem[] {
+  const firsts = new Map<string, EnvName>();
+  return channels.flatMap((channel, index) => {
+    const { tokenEnv } = channel;
+    const value = isMessenger(channel) ? secrets.get(tokenEnv) : undefined;
+    if (value === undefined || value === '') return [];
+    const first = firsts.get(value);
+    if (first === undefined) firsts.set(value, tokenEnv);
+    if (first === undefined || first === tokenEnv) return [];
+    const message = `${first} and ${tokenEnv} have one token, and each bot needs its own`;
+    const remedy = 'Set one of them to the token of another bot.';
+    return [problemWithoutPlace('token_shared', `channels[${index}].token_env`, message, remedy)];
+  });
 }
 
 /** The variables that a config names, in its order, each with every field that names it. */

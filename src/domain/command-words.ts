@@ -18,6 +18,21 @@ export type CommandWord = (typeof commandWords)[number];
 export const neverTriggers: ReadonlySet<CommandWord> = new Set(['recall', 'notes', 'tools']);
 
 /**
+ * A route cannot have these commands. The list never grows: where a later svc has a new command, the
+ * route that has its word keeps it.
+ */
+export const neverOfRoutes: ReadonlySet<CommandWord> = new Set([
+  'recall',
+  'notes',
+  'tools',
+  'approve',
+  'refuse',
+  'retry',
+  'help',
+  'start',
+]);
+
+/**
  * @param word as a person writes it, with the slash
  * @returns null: svc has no such command
  */

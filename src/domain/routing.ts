@@ -93,17 +93,6 @@ export function describeRoute({ number, matched }: Omit<RouteTaken, 'brain'>): s
   return `route ${number}: ${why === '' ? 'every other message' : why}`;
 }
 
-/** `sender 17 or 18, chat -100123`; `every other message` without conditions. */
-export function conditionWords(when: RouteCondition | null): string {
-  if (when === null) return 'every other message';
-  const entries = [when.senders, when.chats, when.topics, when.commands];
-  const words = routeKeys.flatMap((key, at) => {
-    const wanted = entries[at];
-    return wanted ? [`${key} ${wanted.length === 0 ? '?' : wanted.join(' or ')}`] : [];
-  });
-  return words.length === 0 ? 'no condition yet' : words.join(', ');
-}
-
 /** The command of the message's route, with its slash; null: the route asks for none. */
 export function routeCommandOf(route: Pick<RouteTaken, 'matched'> | undefined): string | null {
   return route?.matched.find(({ key }) => key === 'command')?.value ?? null;

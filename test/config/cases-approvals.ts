@@ -23,9 +23,9 @@ export const approvalCases: readonly Case[] = [
     'brains[0].agent.approvers[0]',
   ),
   inAgent(
-    'an approver on no channel',
+    'an approver on a channel that nobody knows',
     [...ask, ...approvers('"approvers": ["telegram:123", «"pigeon:123"]')],
-    'bad_approver',
+    'approver_unreached',
     'brains[0].agent.approvers[1]',
   ),
   inAgent(

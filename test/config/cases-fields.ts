@@ -197,10 +197,16 @@ export const fieldCases: readonly Case[] = [
     'brains[0].agent.tools[0]',
   ),
   inAgent(
-    'a grant for what is no channel type',
-    ['["telegram"]', '[«"fax"]'],
-    'unknown_value',
+    'a grant for what is no name of a channel',
+    ['["telegram"]', '[«"Fax"]'],
+    'bad_name',
     'brains[0].agent.governance[0].channels[0]',
+  ),
+  spoilt(
+    'a name of a channel with a space',
+    ['"type": "webhook", ', '"type": "webhook", "name": «"in take", '],
+    'bad_name',
+    'channels[0].name',
   ),
   inAgent(
     'a grant mode that is none',

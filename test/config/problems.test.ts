@@ -7,6 +7,7 @@ import { fieldCases, textCases } from './cases-fields.ts';
 import { budgetCases } from './cases-budget.ts';
 import { goodServers, mcpCases } from './cases-mcp.ts';
 import { meaningCases } from './cases-meaning.ts';
+import { routeCases, several } from './cases-routes.ts';
 import { speechCases } from './cases-speech.ts';
 import { agent, change, plain, unmark, type Case } from './cases.ts';
 
@@ -18,12 +19,13 @@ const cases = [
   ...budgetCases,
   ...mcpCases,
   ...speechCases,
+  ...routeCases,
 ];
 const codesOf = (text: string): readonly string[] =>
   validateText(text).problems.map(({ code }) => code);
 
 test('the files that the cases spoil have no problem themselves', () => {
-  for (const text of [plain, agent, ...goodServers]) {
+  for (const text of [plain, agent, several, ...goodServers]) {
     assert.equal(validateText(text).kind, 'valid');
     assert.deepEqual(codesOf(text), []);
   }
@@ -53,7 +55,7 @@ test('every code has a case here, or comes from elsewhere or their number', () =
     'database_readable_by_others skill_faulty skills_missing read_root_missing ' +
     'read_root_wide read_root_mount private_not_shown ' +
     'secret_missing secret_unreadable secret_unfit secret_file_unused admin_token_unset ' +
-    'short_token secret_trimmed flag_unused too_many_problems ' +
+    'short_token secret_trimmed flag_unused flag_unclear too_many_problems ' +
     'config_elsewhere config_behind folder_elsewhere ' +
     'mcp_unpinned mcp_pins_unreadable mcp_command mcp_down mcp_unannounced';
   const covered = new Set<string>([

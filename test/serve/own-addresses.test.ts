@@ -240,6 +240,43 @@ test('addresses beyond loopback, and flags that nothing heeds, are warned of', a
   assert.deepEqual(await warned([]), []);
 });
 
+/** The configuration with a second webhook, which shares the address of the first one. */
+function withIntake(document: ReturnType<typeof webhookConfig>) {
+  const [channel] = document.channels;
+  const webhook = { ...(channel!['webhook'] as object), path: '/intake' };
+  return {
+    ...document,
+    channels: [channel!, { ...channel, name: 'intake', webhook }],
+    routes: [...document.routes, { channel: 'intake', brain: 'echo' }],
+  };
+}
+
+test('of several webhooks each flag names its own, and a flag without a name is unclear', async () => {
+  await using scene = await stage();
+  await writeFile(scene.file, JSON.stringify(withIntake(scene.document)));
+  const refusals = [
+    [`${on(9)}`, `--webhook-bind ${on(9)} does not say which webhook it means`],
+    [`intaek=${on(9)}`, '--webhook-bind names intaek, and no webhook has this name'],
+    [`In Take=${on(9)}`, '"In Take" is no name of a channel'],
+    ['intake=8090', '--webhook-bind is an address to listen on, and "8090" is none'],
+  ] as const;
+  for (const [written, sentence] of refusals) {
+    const { code, err } = await scene.refused(['--webhook-bind', written]);
+    assert.equal(code, 2, err);
+    assert.ok(err.startsWith(`svc serve: ${sentence}`), err);
+  }
+});
+
+test('a second webhook is refused while the flag of the first has no name', async () => {
+  await using scene = await stage();
+  await using service = await scene.serve();
+  await writeFile(scene.file, JSON.stringify(withIntake(scene.document)));
+  service.hangUp();
+  await service.saw('"config_not_applied"');
+  const [told] = lines(service, 'config_not_applied');
+  assert.match(String(told!['message']), /Write --webhook-bind NAME=.*, with one of: webhook, int/);
+});
+
 test('an agent reaches svc as little at the addresses of the flags', async () => {
   await using model = await startFakeOllama((call) => {
     const { role, content } = lastOf(call);

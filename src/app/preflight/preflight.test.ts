@@ -302,7 +302,7 @@ suite('the preflight', () => {
   });
 
   test('a refused token is a failure, a platform out of reach a warning', () => {
-    const bot = { type: 'messenger_a', tokenEnv: 'BOT_TOKEN' as EnvName } as const;
+    const bot = { name: 'messenger_a', tokenEnv: 'BOT_TOKEN' as EnvName } as const;
     const known = lineOfIdentity(bot, { kind: 'known', id: '77', name: 'parcel_bot' });
     assert.deepEqual(known, {
       mark: 'ok',

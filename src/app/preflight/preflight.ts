@@ -40,6 +40,7 @@ import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import { connect } from 'node:net';
 import type { FailureKind } from '../../domain/failure.ts';
 import { speechRemedy } from '../../domain/remedy.ts';
+import { strictest } from '../../domain/sensitivity.ts';
 import { dirname } from 'node:path';
 import { pathExists } from '../../lib/make-folder.ts';
 import { isFileOf } from '../../lib/database-files.ts';
@@ -305,12 +306,10 @@ export async function speechLine(
   if (speech === undefined) return null;
   const { baseUrl, model } = channel.speech!;
   const subject = `${channel.name} speech at ${baseUrl}`;
-  const routed = new Set(
-    config.routes.flatMap((one) => (one.channel === channel.name ? one.brain : [])),
-  );
-  const brains = config.brains.filter(({ name }) => routed.has(name));
-  const label = brains.some(({ sensitivity }) => sensitivity === 'private') ? 'private' : 'public';
-  const failure = await speech.look(label, later(deps.steady(), lookMs));
+  const routes = config.routes.filter((one) => one.channel === channel.name);
+  const brains = config.brains.filter(({ name }) => routes.some(({ brain }) => brain === name));
+  const sensitivity = strictest('public', ...brains.map((brain) => brain.sensitivity));
+  const failure = await speech.look(sensitivity, later(deps.steady(), lookMs));
   if (failure === null) return ok(subject, `writes down what is spoken, with the model ${model}`);
   const { kind, detail } = failure;
   if (kind === 'timeout') {

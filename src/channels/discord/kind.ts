@@ -33,6 +33,7 @@ export const discord = {
   },
   botOf: botIdOf,
   // A thread has an id of its own, and is a conversation; its channel is an alias of the message.
+  topics: 'unique',
   placeOf: (conversation: string) => ({ chat: conversation, topic: conversation }),
   groupsAtConnect: true,
   parse: (document: MessengerDocument) => parseMessenger('messenger_b', document),

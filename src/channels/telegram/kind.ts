@@ -22,6 +22,7 @@ export const telegram = {
     ],
   },
   botOf: (token: string) => tokenShape.exec(token)?.[1] ?? null,
+  topics: 'of_each_chat',
   placeOf,
   groupsAtConnect: false,
   parse: (document: MessengerDocument) => parseMessenger('messenger_a', document),

@@ -119,6 +119,7 @@ export const webhook = {
     checkEncrypted(draft.outbound_url, 'the bearer secret of replies', at, problems);
   },
   secrets: ownSecrets,
+  topics: null,
   placeOf: (conversation: string) => ({ chat: conversation, topic: null }),
   repliesTo: ({ outboundUrl: url }: WebhookConfig) => ({ url, field: 'outbound_url' }),
 } as const satisfies ChannelKind;

@@ -5,7 +5,7 @@
  * address in the file, the command tries the address in the kept text.
  */
 import { connect } from 'node:net';
-import type { Config } from '../../config/config.ts';
+import { isChannelName, registeredName, type Config } from '../../config/config.ts';
 import { ProblemList, type ConfigProblem } from '../../config/problems.ts';
 import { parseListenAddress, type ListenAddress } from '../../config/address.ts';
 import { inspectText, type Inspection } from '../../config/inspect.ts';
@@ -153,24 +153,31 @@ export function listens(address: ListenAddress, stop: AbortSignal): Promise<bool
   });
 }
 
-/** The addresses as written in the flags. */
-type Written = Readonly<Record<keyof OwnAddresses, string | null>>;
+/** The addresses as written in the flags; `webhook` may have `NAME=` before each. */
+type Written = { readonly webhook: readonly string[]; readonly admin: string | null };
 
 /** @returns the addresses, or a sentence about the first that is no address */
 export function readOwnAddresses(written: Written): OwnAddresses | { readonly fault: string } {
-  const webhook = addressOf('webhook', written);
-  const admin = addressOf('admin', written);
-  if (typeof webhook === 'string') return { fault: webhook };
-  if (typeof admin === 'string') return { fault: admin };
-  return { webhook, admin };
+  const webhook = new Map<string | null, ListenAddress>();
+  for (const text of written.webhook) {
+    const equals = text.indexOf('=');
+    const name = equals < 0 ? null : registeredName(text.slice(0, equals));
+    if (name !== null && !isChannelName(name)) {
+      const flag = addressFlags.webhook;
+      return { fault: `"${name}" is no name of a channel. Write ${flag} NAME=ADDRESS.` };
+    }
+    const address = readAddress('webhook', text.slice(equals + 1));
+    if (typeof address === 'string') return { fault: address };
+    webhook.set(name, address);
+  }
+  const admin = written.admin === null ? null : readAddress('admin', written.admin);
+  return typeof admin === 'string' ? { fault: admin } : { webhook, admin };
 }
 
 const examples = { webhook: '127.0.0.1:8090', admin: '127.0.0.1:2112' } as const;
 
-/** @returns a sentence if the text is no address; null: there is no text */
-function addressOf(which: keyof OwnAddresses, written: Written): ListenAddress | string | null {
-  const text = written[which];
-  if (text === null) return null;
+/** @returns a sentence if the text is no address */
+function readAddress(which: keyof OwnAddresses, text: string): ListenAddress | string {
   const address = parseListenAddress(text, true);
   if (address !== null) return address;
   return (

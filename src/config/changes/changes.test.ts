@@ -211,6 +211,128 @@ test('sentences leave notes out, and a long list is cut', () => {
   assert.deepEqual([sentences.length, sentences.at(-1)], [101, '50 more changes.']);
 });
 
+const code = { channel: 'telegram', brain: 'code', when: { commands: ['/code'] } };
+const team = { channel: 'telegram', brain: 'triage', when: { chats: [-1001], topics: ['7'] } };
+const rest = { channel: 'telegram', brain: 'triage' };
+
+function bots(): Loose {
+  const channels = [{ type: 'telegram', mode: 'polling', token_env: 'BOT' }];
+  return { ...consensus(), channels, routes: [code, team, rest] };
+}
+
+test('a second bot is added by its name, and the first is not disturbed', () => {
+  const { all, consequences } = changesAfter((document) => {
+    document.channels.push({ type: 'telegram', name: 'support', mode: 'polling', token_env: 'B' });
+    document.routes.push({ channel: 'support', brain: 'triage' });
+  }, bots());
+  assert.deepEqual(all, [
+    'the channel support (Telegram) is added',
+    'the channel support is answered by brain triage',
+  ]);
+  assert.deepEqual(consequences, ['support connects']);
+});
+
+test('a channel with another name is a new one, and loses its memory', () => {
+  const { all, consequences } = changesAfter((document) => {
+    document.channels[0].name = 'team';
+    document.routes = [{ channel: 'team', brain: 'triage' }];
+  }, bots());
+  assert.deepEqual(all.slice(0, 2), [
+    'the channel Telegram has the name team now: it is a new channel, without the memory of the ' +
+      'old one',
+    'the channel team is answered by brain triage',
+  ]);
+  assert.deepEqual(consequences, [
+    'Telegram disconnects; replies of it that are not delivered wait until it is back',
+    'team connects',
+  ]);
+  const same = changesAfter((document) => (document.channels[0].name = 'messenger_a'), bots());
+  assert.deepEqual(same.all, ['channel Telegram: name is written otherwise']);
+  assert.deepEqual(same.kinds, ['note']);
+});
+
+test('a second webhook comes, moves and goes by its name', () => {
+  const hook = { type: 'webhook', name: 'intake', token_env: 'T', webhook: { path: '/intake' } };
+  const start = consensus();
+  const added = changesAfter((document) => {
+    document.channels.push(structuredClone(hook));
+    document.routes.push({ channel: 'intake', brain: 'triage' });
+  }, start);
+  assert.deepEqual(added.consequences, ['the webhook intake listens on 127.0.0.1:8090']);
+  const moved = changesAfter(
+    (document) => (document.channels[1].webhook = { path: '/intake', bind: '127.0.0.1:9' }),
+    start,
+  );
+  assert.deepEqual(moved.consequences, [
+    'the webhook intake listener restarts: it listens on 127.0.0.1:9 in the place of ' +
+      '127.0.0.1:8090',
+  ]);
+  const host = changesAfter(
+    (document) => (document.channels[1].webhook = { path: '/intake', bind: ':9' }),
+    start,
+  );
+  assert.deepEqual(host.restart, ['channel intake: webhook.bind 127.0.0.1:9 → :9']);
+  const gone = changesAfter((document) => void document.routes.pop(), start);
+  assert.match(gone.consequences.join(), /^the webhook intake stops listening; /);
+});
+
+test('conditional routes are told by their conditions', () => {
+  const added = changesAfter((document) => (document.routes = [code, team, rest]), {
+    ...bots(),
+    routes: [rest],
+  });
+  assert.deepEqual(added.all, [
+    'the channel Telegram for command /code is answered by brain code',
+    'the channel Telegram for chat -1001, topic 7 is answered by brain triage',
+  ]);
+  const removed = changesAfter((document) => void document.routes.shift(), bots());
+  assert.deepEqual(removed.all, [
+    'the channel Telegram for command /code is not answered by brain code any more',
+  ]);
+  const moved = changesAfter((document) => {
+    document.routes[1] = { ...team, brain: 'code' };
+  }, bots());
+  assert.deepEqual(moved.all, [
+    'the channel Telegram for chat -1001, topic 7 is answered by brain code in the place of triage',
+  ]);
+  const conditions = changesAfter((document) => {
+    const when = { commands: ['/review', '/code'], senders: [] };
+    document.routes[0] = { ...code, when, description: 'Ask' };
+  }, bots());
+  assert.deepEqual(conditions.all, [
+    'the channel Telegram is answered by brain code for no senders, commands /code or /review ' +
+      'in the place of command /code',
+    'route of messenger_a for no senders, commands /code or /review: description none → Ask',
+  ]);
+});
+
+test('the order of the routes of one channel has a meaning, and no other order', () => {
+  const { all, kinds } = changesAfter((document) => {
+    document.routes = [team, code, rest];
+  }, bots());
+  assert.deepEqual(all, [
+    'the channel Telegram tries its routes as triage for chat -1001, topic 7; code for command ' +
+      '/code; triage for every other message',
+  ]);
+  assert.deepEqual(kinds, ['changed']);
+  const other = { channel: 'webhook', brain: 'triage' };
+  const start = { ...bots(), routes: [other, code, rest] };
+  const moved = changesAfter((document) => (document.routes = [code, rest, other]), start);
+  assert.deepEqual(moved.all, ['the order of entries is changed, which means nothing']);
+});
+
+test('conditions that are written otherwise are a note', () => {
+  const { all, kinds } = changesAfter((document) => {
+    document.routes[1] = { ...team, when: { topics: [7], chats: ['-1001', -1001] } };
+    document.routes[2] = { ...rest, when: {} };
+  }, bots());
+  assert.deepEqual(all, [
+    'route of messenger_a for chat -1001, topic 7: when is written otherwise',
+    'route of messenger_a: when is written otherwise',
+  ]);
+  assert.ok(kinds.every((kind) => kind === 'note'));
+});
+
 test('documents that are no configuration at all are told without a fault', () => {
   const odd = [null, [], 1, 'x', { channels: 3 }, { brains: [null, 7, {}], routes: [[]] }];
   for (const before of odd) for (const after of odd) changesOf(before, after);
@@ -219,55 +341,4 @@ test('documents that are no configuration at all are told without a fault', () =
     changesOf(null, { channels }).map(({ text }) => text),
     ['the channel webhook is added'],
   );
-});
-
-test('routes are told with their conditions, and their order counts', () => {
-  const route = (brain: string, when?: object) => {
-    return { channel: 'webhook', brain, ...(when === undefined ? {} : { when }) };
-  };
-  const [vip, code] = [
-    route('friend', { senders: ['17', 18] }),
-    route('coder', { commands: ['/c'] }),
-  ];
-  const told = (before: object[], after: object[]) =>
-    changesOf({ routes: before } as never, { routes: after } as never).map(({ text }) => text);
-  assert.deepEqual(told([route('triage')], [vip, route('triage')]), [
-    'the channel webhook, sender 17 or 18, is answered by brain friend',
-  ]);
-  assert.deepEqual(told([vip, code, route('triage')], [code, vip, route('triage')]), [
-    'channel webhook: its routes are tried in the order command /c; sender 17 or 18; ' +
-      'every other message',
-  ]);
-  assert.deepEqual(told([vip], [route('friend', { senders: ['17'] })]), [
-    'channel webhook: the route to brain friend takes sender 17 in the place of sender 17 or 18',
-  ]);
-  assert.deepEqual(told([vip], [{ ...vip, brain: 'other', description: 'Hello.' }]), [
-    'the channel webhook, sender 17 or 18, is answered by brain other in the place of friend',
-    'channel webhook, sender 17 or 18: description none → Hello.',
-  ]);
-});
-
-test('channels are told by their names, and a channel with a new name is another one', () => {
-  const bot = { type: 'telegram', mode: 'polling', token_env: 'BOT' };
-  const told = (before: object, after: object) => {
-    const routed = ({ name = 'messenger_a' }: { name?: string }) => [{ channel: name, brain: 'b' }];
-    const [from, to] = [before, after].map((one) => ({ channels: [one], routes: routed(one) }));
-    return {
-      all: changesOf(from as never, to as never).map(({ text }) => text),
-      then: consequencesOf(from as never, to as never),
-    };
-  };
-  const { all, then } = told(bot, { ...bot, name: 'support' });
-  assert.deepEqual(all, [
-    'the channel support is added',
-    'the channel Telegram is removed',
-    'the channel support is answered by brain b',
-    'the channel Telegram is not answered by brain b any more',
-  ]);
-  assert.deepEqual(then, [
-    'Telegram disconnects; replies of it that are not delivered wait until it is back',
-    'support connects',
-  ]);
-  const same = told({ ...bot, name: 'telegram' }, bot);
-  assert.deepEqual(same.then, []);
 });

@@ -9,11 +9,11 @@ import type { JsonObject } from '../locate.ts';
 import { brain as brainField, schema } from '../schema.ts';
 import { channel as channelField } from '../schema-channel.ts';
 import { fieldChanges } from './field-changes.ts';
-import { routeChanges } from './route-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
 import { canonical, isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
+import { routeChanges } from './route-changes.ts';
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
 
 /** `note`: the service reads the same as before, so that nothing happens. */
@@ -68,21 +68,46 @@ function channelChanges(
   after: JsonObject,
   restart: ReadonlySet<string>,
 ): readonly Change[] {
-  return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
-    if (from === null) return [change('added', `the channel ${channelName(to!.key)} is added`)];
+  const pairs = pairsOf(before['channels'], after['channels'], 'channels');
+  const renamed = renamedEntries(pairs);
+  return pairs.flatMap((pair) => {
+    const { from, to } = pair;
+    const twin = renamed.get(pair);
+    if (twin !== undefined && to === null) return [];
+    if (twin !== undefined) {
+      const text =
+        `the channel ${channelName(twin.from!.key)} has the name ${to!.key} now: it is a new ` +
+        'channel, without the memory of the old one';
+      return [change('changed', text)];
+    }
+    if (from === null) return [change('added', `the channel ${addedName(to!)} is added`)];
     if (to === null) return [change('removed', `the channel ${channelName(from.key)} is removed`)];
     const changes = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
     return changes.map(({ at, text, effect }): Change => {
       const needsRestart = restart.has(`channels[${to.index}].${at.join('.')}`);
-      const kind = effect ? 'changed' : 'note';
-      return { kind, text: `channel ${channelName(to.key)}: ${text}`, restart: needsRestart };
+      // The key is the name, so it can only be written in another way.
+      const isWriting = at.join('.') === 'name';
+      const kind = effect && !isWriting ? 'changed' : 'note';
+      const words = isWriting ? 'name is written otherwise' : text;
+      return { kind, text: `channel ${channelName(to.key)}: ${words}`, restart: needsRestart };
     });
   });
 }
 
+/** `support (Telegram)`; without a name of its own only the platform. */
+function addedName({ key, value }: KeyedEntry): string {
+  const type = typeOf(objectOf(value));
+  return key === type || type === null ? channelName(key) : `${key} (${channelName(type)})`;
+}
+
+/** @returns null: the channel has no type */
+function typeOf({ type }: JsonObject): string | null {
+  return typeof type === 'string' ? canonical(type) : null;
+}
+
 function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] {
   const pairs = pairsOf(before['brains'], after['brains'], 'brains');
-  const renamed = renamedBrains(pairs);
+  const renamed = renamedEntries(pairs);
   return pairs.flatMap((pair) => {
     const { from, to } = pair;
     const twin = renamed.get(pair);
@@ -98,8 +123,8 @@ function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] 
   });
 }
 
-/** Finds renamed brains: a new brain that differs from a removed one only by its name. */
-function renamedBrains(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
+/** Finds renamed entries: a new one that differs from a removed one only by its name. */
+function renamedEntries(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   const renamed = new Map<Pair, Pair>();
   const removed = pairs.filter(({ to }) => to === null);
   for (const pair of pairs) {
@@ -252,7 +277,7 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
   for (const [name, { value: channel }] of from) {
     const next = to.get(name);
     const kind = kindIn(channel);
-    if (next === undefined) sentences.push(endSentence(name, kind));
+    if (next === undefined || kindIn(next.value) !== kind) sentences.push(endSentence(name, kind));
     else {
       const path = `channels[${next.index}]`;
       const stays = refused.has(`${path}.${kind?.listener?.block}.bind`);
@@ -260,11 +285,12 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
     }
   }
   for (const [name, { value: channel }] of to) {
-    if (from.has(name)) continue;
-    const listener = kindIn(channel)?.listener;
+    const old = from.get(name);
+    const kind = kindIn(channel);
+    if (old !== undefined && kindIn(old.value) === kind) continue;
     sentences.push(
-      listener
-        ? `the ${channelName(name)} listens on ${bindOf(channel, listener)}`
+      kind?.listener
+        ? `${listenerName(name)} listens on ${bindOf(channel, kind.listener)}`
         : `${channelName(name)} connects`,
     );
   }
@@ -272,13 +298,17 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
 }
 
 function kindIn(channel: JsonObject): ChannelKind | undefined {
-  const { type } = channel;
-  return typeof type === 'string' ? findKind(canonical(type)) : undefined;
+  return findKind(typeOf(channel) ?? '');
+}
+
+/** `the webhook`, or `the webhook intake` with a name of its own. */
+function listenerName(name: string): string {
+  return findKind(name) === undefined ? `the webhook ${name}` : `the ${channelName(name)}`;
 }
 
 function endSentence(name: string, kind: ChannelKind | undefined): string {
   const what = kind?.listener
-    ? `the ${channelName(name)} stops listening`
+    ? `${listenerName(name)} stops listening`
     : `${channelName(name)} disconnects`;
   return `${what}; replies of it that are not delivered wait until it is back`;
 }
@@ -296,9 +326,7 @@ function reconnectSentences(
   }
   const [old, now] = [bindOf(before, kind.listener), bindOf(after, kind.listener)];
   if (old === now) return [];
-  return [
-    `the ${channelName(name)} listener restarts: it listens on ${now} in the place of ${old}`,
-  ];
+  return [`${listenerName(name)} listener restarts: it listens on ${now} in the place of ${old}`];
 }
 
 function bindOf(channel: JsonObject, listener: Listener): string {

@@ -2,7 +2,6 @@
 import type { Json } from '../locate.ts';
 import { providerSynonyms } from '../schema.ts';
 import { channelSynonyms } from '../../channels/registry.ts';
-import { conditionWords, type RouteCondition } from '../../domain/routing.ts';
 import { isObject } from '../../lib/json.ts';
 import { isList } from '../json-value.ts';
 
@@ -20,52 +19,12 @@ export function canonical(name: string): string {
   return Object.hasOwn(synonyms, name) ? synonyms[name]! : name;
 }
 
-/**
- * The registered name of a channel of a file: its `name`, else its type; empty if it has neither.
- * @param channel the entry as it is in the file
- */
-export function registeredNameIn(channel: Value): string {
-  const name = memberOf(channel, 'name');
-  return canonical(name === '' ? memberOf(channel, 'type') : name);
-}
-
-/** The registered name of the channel that a route of a file names; empty if it names none. */
-export function routedNameIn(route: Value): string {
-  return canonical(memberOf(route, 'channel'));
-}
-
-/**
- * The conditions of a route of a file, with or without problems; null: it takes every message. An
- * entry that is no id and no command is left out.
- */
-export function conditionIn(route: Value): RouteCondition | null {
-  const when = isObject(route) ? route['when'] : undefined;
-  if (!isObject(when)) return null;
-  const [senders = null, chats = null, topics = null, commands = null] = conditionKeys.map(
-    (key) => {
-      const entries = when[key];
-      if (!isList(entries)) return null;
-      return entries.flatMap((one) =>
-        typeof one === 'string' || typeof one === 'number' ? [String(one)] : [],
-      );
-    },
-  );
-  return { senders, chats, topics, commands };
-}
-
-const conditionKeys = ['senders', 'chats', 'topics', 'commands'] as const;
-
-function memberOf(entry: Value, key: string): string {
-  const value = isObject(entry) ? entry[key] : undefined;
-  return typeof value === 'string' ? value : '';
-}
-
 export type KeyedEntry = { readonly key: string; readonly index: number; readonly value: Json };
 
 /**
- * The entries of a list, each with a key that stays the same when it moves: the registered name of a
- * channel, the name of a brain, provider and id of a model, channel and conditions of a route. A
- * second entry with a key gets another key.
+ * The entries of a list, each with a key that stays the same when it moves: the registered name of
+ * a channel, the name of a brain, provider and id of a model, a route's channel with its
+ * conditions. A second entry with a key gets another key.
  * @param name the list's own key, such as `brains`
  */
 export function keyedEntries(list: Value, name: string): readonly KeyedEntry[] {
@@ -82,14 +41,11 @@ function identityOf(entry: Json, name: string): string {
   if (!isObject(entry)) return textOf(entry);
   switch (name) {
     case 'channels':
-      return registeredNameIn(entry) || '?';
+      return canonical(textOf(isAbsent(entry['name']) ? entry['type'] : entry['name']));
     case 'brains':
       return textOf(entry['name']);
-    case 'routes': {
-      const when = conditionIn(entry);
-      const channel = routedNameIn(entry) || '?';
-      return when === null ? channel : `${channel}, ${conditionWords(when)}`;
-    }
+    case 'routes':
+      return routeKey(canonical(textOf(entry['channel'])), entry['when']);
     case 'models':
       return `${canonical(textOf(entry['provider']))}/${textOf(entry['model_id'])}`;
     case 'governance': {
@@ -99,6 +55,31 @@ function identityOf(entry: Json, name: string): string {
     default:
       return JSON.stringify(entry);
   }
+}
+
+function routeKey(channel: string, when: Value): string {
+  const conditions = describeConditions(when);
+  return conditions === null ? channel : `${channel} for ${conditions}`;
+}
+
+const conditionKeys = ['senders', 'chats', 'topics', 'commands'] as const;
+
+/**
+ * The conditions of a route in words: `chats -100123, commands /code or /review`. Entries that the
+ * service reads alike have one text.
+ * @returns null: the route has none
+ */
+export function describeConditions(when: Value): string | null {
+  if (!isObject(when)) return null;
+  const parts = conditionKeys.flatMap((key) => {
+    const entries = when[key];
+    if (isAbsent(entries)) return [];
+    const texts = isList(entries) ? [...new Set(entries.map(textOf))].sort() : [textOf(entries)];
+    if (texts.length === 0) return [`no ${key}`];
+    const word = texts.length === 1 ? key.slice(0, -1) : key;
+    return [`${word} ${texts.join(' or ')}`];
+  });
+  return parts.length === 0 ? null : parts.join(', ');
 }
 
 function textOf(value: Value): string {

@@ -29,8 +29,8 @@ export function isOfProcess(field: Field): boolean {
 /** Only a channel with a route before and after listens both times. */
 function restartFieldsOfChannels(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
-  return [...to].flatMap(([type, { index, value }]) => {
-    const old = from.get(type);
+  return [...to].flatMap(([name, { index, value }]) => {
+    const old = from.get(name);
     return old === undefined
       ? []
       : restartFieldsOfBlock(channelField, old.value, value, `channels[${index}]`);
@@ -41,7 +41,7 @@ const channelField = schema.fields.channels.items;
 
 type ListedChannel = { readonly index: number; readonly value: JsonObject };
 
-/** The channels that run because they have a route, each with its index in the list. */
+/** The channels that run because they have a route, by name, with their index in the list. */
 export function routedChannels(document: Value): ReadonlyMap<string, ListedChannel> {
   if (!isObject(document)) return new Map();
   const routed = new Set(

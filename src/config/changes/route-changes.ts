@@ -1,135 +1,136 @@
-/**
- * Describes the changes of routes. A route has no name: it is known by its channel and its
- * conditions, and its order among the routes of its channel counts.
- */
+/** Describes the differences between two lists of routes: targets, conditions, order, menu. */
 import { channelName } from '../../channels/registry.ts';
-import { conditionWords } from '../../domain/routing.ts';
 import { isObject } from '../../lib/json.ts';
-import type { JsonObject } from '../locate.ts';
+import { isEqual } from '../json-value.ts';
 import { schema } from '../schema.ts';
-import { conditionIn, keyedEntries, routedNameIn, type KeyedEntry, type Value } from './entries.ts';
+import {
+  canonical,
+  describeConditions,
+  keyedEntries,
+  type KeyedEntry,
+  type Value,
+} from './entries.ts';
 import { fieldChanges } from './field-changes.ts';
 
-export type RouteChange = {
+type RouteChange = {
   readonly kind: 'added' | 'removed' | 'changed' | 'note';
   readonly text: string;
 };
 
-/** @param before, after the lists of routes, with or without problems */
+type Pair = { readonly from: KeyedEntry; readonly to: KeyedEntry };
+
+/** @param before, after the lists of routes */
 export function routeChanges(before: Value, after: Value): readonly RouteChange[] {
-  const [from, to] = [routesBy(before), routesBy(after)];
-  const channels = new Set([...to.keys(), ...from.keys()]);
-  return [...channels].flatMap((channel) => {
-    return changesOfChannel(channel, from.get(channel) ?? [], to.get(channel) ?? []);
+  const [from, to] = [keyedEntries(before, 'routes'), keyedEntries(after, 'routes')];
+  const pairs = to.flatMap((one): Pair[] => {
+    const same = from.find(({ key }) => key === one.key);
+    return same === undefined ? [] : [{ from: same, to: one }];
   });
-}
-
-/** The routes of each channel, in their order. */
-function routesBy(list: Value): ReadonlyMap<string, readonly KeyedEntry[]> {
-  return Map.groupBy(keyedEntries(list, 'routes'), ({ value }) => routedNameIn(value) || '?');
-}
-
-function changesOfChannel(
-  channel: string,
-  before: readonly KeyedEntry[],
-  after: readonly KeyedEntry[],
-): readonly RouteChange[] {
-  const known = new Map(before.map((one) => [one.key, one]));
-  const gone = before.filter(({ key }) => !after.some((one) => one.key === key));
-  const formerOf = new Map<KeyedEntry, KeyedEntry>();
-  for (const one of after) {
-    const same = known.get(one.key);
-    // New conditions of a route that leads to the same brain are a change of that route.
-    const twin = same ?? gone.find((old) => areAlike(old, one) && !isTaken(old, formerOf));
-    if (twin !== undefined) formerOf.set(one, twin);
-  }
-  const name = `channel ${channelName(channel)}`;
-  const changes = after.flatMap((to) => {
-    const from = formerOf.get(to);
-    if (from === undefined) {
-      return [change('added', `${subjectOf(name, to)} is answered by brain ${brainOf(to)}`)];
-    }
-    return [...ofConditions(name, from, to), ...ofBrain(name, from, to), ...others(name, from, to)];
+  const removed = from.filter((one) => !pairs.some((pair) => pair.from === one));
+  const added = to.filter((one) => !pairs.some((pair) => pair.to === one));
+  const changed = added.flatMap((one): Pair[] => {
+    const old = removed.find((other) => isSameButConditions(other, one));
+    if (old === undefined) return [];
+    removed.splice(removed.indexOf(old), 1);
+    return [{ from: old, to: one }];
   });
-  const removed = gone
-    .filter((old) => !isTaken(old, formerOf))
-    .map((old) =>
-      change(
-        'removed',
-        `${subjectOf(name, old)} is not answered by brain ${brainOf(old)} any more`,
-      ),
-    );
-  return [...changes, ...removed, ...ofOrder(name, after, formerOf)];
-}
-
-function isTaken(old: KeyedEntry, formerOf: ReadonlyMap<KeyedEntry, KeyedEntry>): boolean {
-  return [...formerOf.values()].includes(old);
-}
-
-/** Both have conditions, and the same brain answers. */
-function areAlike(old: KeyedEntry, now: KeyedEntry): boolean {
-  const both = conditionIn(old.value) !== null && conditionIn(now.value) !== null;
-  return both && brainOf(old) === brainOf(now);
-}
-
-/** `the channel support`, or `the channel support, chat -100123,`. */
-function subjectOf(channel: string, route: KeyedEntry): string {
-  const when = conditionIn(route.value);
-  return when === null ? `the ${channel}` : `the ${channel}, ${conditionWords(when)},`;
-}
-
-function ofConditions(channel: string, from: KeyedEntry, to: KeyedEntry): readonly RouteChange[] {
-  const [old, now] = [from, to].map(({ value }) => conditionWords(conditionIn(value)));
-  if (old === now) return [];
-  const text = `${channel}: the route to brain ${brainOf(from)} takes ${now} in the place of ${old}`;
-  return [change('changed', text)];
-}
-
-function ofBrain(channel: string, from: KeyedEntry, to: KeyedEntry): readonly RouteChange[] {
-  const [old, now] = [brainOf(from), brainOf(to)];
-  if (old === now) return [];
+  const isNew = (one: KeyedEntry): boolean => !changed.some((pair) => pair.to === one);
   return [
-    change(
-      'changed',
-      `${subjectOf(channel, to)} is answered by brain ${now} in the place of ${old}`,
-    ),
+    ...to.flatMap((one) => {
+      const pair = pairs.find((other) => other.to === one);
+      if (pair !== undefined) return changesIn(pair);
+      const moved = changed.find((other) => other.to === one);
+      return moved === undefined ? [] : [conditionChange(moved), ...changesIn(moved)];
+    }),
+    ...added.filter(isNew).map((one): RouteChange => {
+      return { kind: 'added', text: `${subjectOf(one)} is answered by brain ${brainOf(one)}` };
+    }),
+    ...removed.map((one): RouteChange => {
+      const text = `${subjectOf(one)} is not answered by brain ${brainOf(one)} any more`;
+      return { kind: 'removed', text };
+    }),
+    ...orderChanges([...pairs, ...changed], to),
   ];
 }
 
-/** The description, and how the route is written. */
-function others(channel: string, from: KeyedEntry, to: KeyedEntry): readonly RouteChange[] {
-  const [old, now] = [objectOf(from.value), objectOf(to.value)];
-  const isSame = conditionWords(conditionIn(old)) === conditionWords(conditionIn(now));
-  const skip = ['brain', ...(isSame ? [] : ['when'])];
-  return fieldChanges(routeField, old, now, skip).map(({ at, text, effect }) => {
-    const said = `${channel}, ${conditionWords(conditionIn(now))}: ${text}`;
-    return change(effect && at[0] !== 'when' ? 'changed' : 'note', said);
+function isSameButConditions(one: KeyedEntry, other: KeyedEntry): boolean {
+  const isOne = conditionsOf(one) !== null && conditionsOf(other) !== null;
+  return isOne && channelOf(one) === channelOf(other) && brainOf(one) === brainOf(other);
+}
+
+function conditionChange({ from, to }: Pair): RouteChange {
+  const [old, now] = [conditionsOf(from), conditionsOf(to)];
+  const text =
+    `the channel ${channelName(channelOf(to))} is answered by brain ${brainOf(to)} for ${now} in ` +
+    `the place of ${old}`;
+  return { kind: 'changed', text };
+}
+
+/** Changes of two routes with one channel and the same conditions. */
+function changesIn({ from, to }: Pair): readonly RouteChange[] {
+  const [old, now] = [brainOf(from), brainOf(to)];
+  const target: RouteChange[] =
+    old === now
+      ? []
+      : [
+          {
+            kind: 'changed',
+            text: `${subjectOf(to)} is answered by brain ${now} in the place of ${old}`,
+          },
+        ];
+  const field = schema.fields.routes.items;
+  const [before, after] = [objectOf(from), objectOf(to)];
+  const others = fieldChanges(field, before, after, ['brain', 'when']);
+  const isRewritten =
+    from.key === to.key && !isEqual(before['when'] ?? null, after['when'] ?? null);
+  const written = isRewritten ? ['when is written otherwise'] : [];
+  return [
+    ...target,
+    ...others.map(({ text, effect }): RouteChange => {
+      return { kind: effect ? 'changed' : 'note', text: `route of ${to.key}: ${text}` };
+    }),
+    ...written.map((text): RouteChange => ({ kind: 'note', text: `route of ${to.key}: ${text}` })),
+  ];
+}
+
+/** Only the order among the routes of one channel has a meaning. */
+function orderChanges(pairs: readonly Pair[], to: readonly KeyedEntry[]): readonly RouteChange[] {
+  const ofChannels = Map.groupBy(
+    pairs.toSorted((a, b) => a.to.index - b.to.index),
+    (pair) => channelOf(pair.to),
+  );
+  return [...ofChannels].flatMap(([channel, own]): RouteChange[] => {
+    const isMoved = own.some(({ from }, at) => at > 0 && from.index < own[at - 1]!.from.index);
+    if (!isMoved) return [];
+    const order = to
+      .filter((one) => channelOf(one) === channel)
+      .map((one) => `${brainOf(one)} for ${conditionsOf(one) ?? 'every other message'}`);
+    const text = `the channel ${channelName(channel)} tries its routes as ${order.join('; ')}`;
+    return [{ kind: 'changed', text }];
   });
 }
 
-const routeField = schema.fields.routes.items;
-
-/** Which of two routes takes a message that fits both depends on their order. */
-function ofOrder(
-  channel: string,
-  after: readonly KeyedEntry[],
-  formerOf: ReadonlyMap<KeyedEntry, KeyedEntry>,
-): readonly RouteChange[] {
-  const places = after.flatMap((one) => formerOf.get(one)?.index ?? []);
-  if (places.every((place, at) => at === 0 || place > places[at - 1]!)) return [];
-  const order = after.map(({ value }) => conditionWords(conditionIn(value)));
-  return [change('changed', `${channel}: its routes are tried in the order ${order.join('; ')}`)];
+/** `the channel Telegram`, or with the route's conditions `the channel Telegram for chat 7`. */
+function subjectOf(route: KeyedEntry): string {
+  const conditions = conditionsOf(route);
+  const channel = `the channel ${channelName(channelOf(route))}`;
+  return conditions === null ? channel : `${channel} for ${conditions}`;
 }
 
-function brainOf({ value }: KeyedEntry): string {
-  const brain = objectOf(value)['brain'];
+function conditionsOf(route: KeyedEntry): string | null {
+  return describeConditions(objectOf(route)['when']);
+}
+
+function channelOf(route: KeyedEntry): string {
+  const { channel } = objectOf(route);
+  return typeof channel === 'string' ? canonical(channel) : '?';
+}
+
+function brainOf(route: KeyedEntry): string {
+  const { brain } = objectOf(route);
   return typeof brain === 'string' && brain !== '' ? brain : '?';
 }
 
-function objectOf(value: Value): JsonObject {
+function objectOf({ value }: KeyedEntry) {
   return isObject(value) ? value : {};
-}
-
-function change(kind: RouteChange['kind'], text: string): RouteChange {
-  return { kind, text };
 }

@@ -1,15 +1,10 @@
 /** The channels and routes of a document, which may have problems, by their registered names. */
 import { findKind } from '../../../src/channels/registry.ts';
-import {
-  canonical,
-  conditionIn,
-  registeredNameIn,
-  routedNameIn,
-} from '../../../src/config/changes/entries.ts';
+import { canonical, describeConditions } from '../../../src/config/changes/entries.ts';
 import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { conditionWords, type RouteCondition } from '../../../src/domain/routing.ts';
+import type { RouteCondition } from '../../../src/domain/routing.ts';
 import { isList, valueAt, wordOf } from './value.ts';
 
 export type ListedChannel = {
@@ -30,6 +25,12 @@ export function listedChannels(document: JsonObject): readonly ListedChannel[] {
 function typeIn(channel: Json | undefined): string {
   const type = valueAt(channel, ['type']);
   return typeof type === 'string' ? canonical(type) : '';
+}
+
+/** The registered name of a channel of the file; empty if it has neither name nor type. */
+export function registeredNameIn(channel: Json | undefined): string {
+  const name = valueAt(channel, ['name']);
+  return typeof name === 'string' && name !== '' ? canonical(name) : typeIn(channel);
 }
 
 /** `Telegram`; of a channel with a name of its own, `support (Telegram)`. */
@@ -75,6 +76,36 @@ export function listedRoutes(document: JsonObject): readonly ListedRoute[] {
       when: conditionIn(entry),
     };
   });
+}
+
+/** The registered name of the channel that a route of the file names; empty if it names none. */
+export function routedNameIn(route: Json | undefined): string {
+  const channel = valueAt(route, ['channel']);
+  return typeof channel === 'string' ? canonical(channel) : '';
+}
+
+const conditionKeys = ['senders', 'chats', 'topics', 'commands'] as const;
+
+/**
+ * The conditions of a route of the file; null: it has none, and takes every message. An entry that
+ * is no id and no command is left out.
+ */
+export function conditionIn(route: Json | undefined): RouteCondition | null {
+  const [senders = null, chats = null, topics = null, commands = null] = conditionKeys.map(
+    (key) => {
+      const entries = valueAt(route, ['when', key]);
+      if (!isList(entries)) return null;
+      const known = entries.filter((one) => typeof one === 'string' || typeof one === 'number');
+      return known.map(String);
+    },
+  );
+  const condition = { senders, chats, topics, commands };
+  return Object.values(condition).every((one) => one === null) ? null : condition;
+}
+
+/** `chat -100123 or 7, command /code`; null: `every other message`. */
+export function conditionWords(when: RouteCondition | null): string {
+  return (when && describeConditions(when)) ?? 'every other message';
 }
 
 /** The routes of one channel, in the order in which svc tries them. */

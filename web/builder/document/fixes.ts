@@ -1,6 +1,7 @@
 /** Fixes for problems: edits that one press of a button makes. */
+import { registeredNameIn } from './channels.ts';
 import { channelName, findKind, type ChannelType } from '../../../src/channels/registry.ts';
-import { canonical, registeredNameIn } from '../../../src/config/changes/entries.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ConfigProblem, ProblemCode } from '../../../src/config/problems.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';

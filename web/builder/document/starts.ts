@@ -3,8 +3,15 @@ import type { ChannelKind } from '../../../src/channels/kind.ts';
 import { channelTypes, kindOf, type ChannelType } from '../../../src/channels/registry.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { conditionIn, routedNameIn } from '../../../src/config/changes/entries.ts';
-import { listedChannels, listedRoutes, placeForRoute, routesOfChannel } from './channels.ts';
+
+import {
+  listedChannels,
+  listedRoutes,
+  placeForRoute,
+  routesOfChannel,
+  conditionIn,
+  routedNameIn,
+} from './channels.ts';
 import { fieldAt } from './fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';
@@ -109,7 +116,7 @@ function newRoute(document: JsonObject): Json {
 export function routeFor(channel: string, document: JsonObject): JsonObject {
   const hasLast = routesOfChannel(document, channel).some(({ when }) => when === null);
   const brain = brainsOf(document)[0] ?? '';
-  return { channel, brain, ...(hasLast ? { when: {} } : {}) };
+  return { channel, brain, ...(hasLast ? { when: { senders: [] } } : {}) };
 }
 
 /** The index at which a new entry of a list belongs. */

@@ -1,5 +1,6 @@
+import { registeredNameIn } from '../document/channels.ts';
 import { useMemo } from 'react';
-import { registeredNameIn } from '../../../src/config/changes/entries.ts';
+
 import type { Field } from '../../../src/config/field.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { Button } from '../../kit/button.tsx';

@@ -2,14 +2,14 @@
  * The form of an object: an input for each field by its kind, with special ones for brains and
  * variables.
  */
-import { canonical, registeredNameIn } from '../../../src/config/changes/entries.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ChoiceField, ListField, ObjectField, MapField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
 import { visible } from '../../kit/visible.ts';
 import { demandsOf, variableName, type Demands } from '../document/fields.ts';
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
-import { renameEdits, titleOfName } from '../document/channels.ts';
+import { renameEdits, titleOfName, registeredNameIn } from '../document/channels.ts';
 import { brainsOf, channelsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../../../src/lib/json.ts';

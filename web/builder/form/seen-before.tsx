@@ -1,5 +1,6 @@
+import { routedNameIn } from '../document/channels.ts';
 import { useEffect } from 'react';
-import { routedNameIn } from '../../../src/config/changes/entries.ts';
+
 import type { Path } from '../../../src/config/edit/path.ts';
 import { inputLook } from '../../kit/field.tsx';
 import { visible } from '../../kit/visible.ts';

@@ -54,14 +54,14 @@ test('a route with conditions stands before the one that takes every other messa
     (now) => actions.route(now, 'webhook', 'brain'),
   );
   assert.deepEqual(document.routes, [
-    { channel: 'webhook', brain: 'assistant', when: {} },
+    { channel: 'webhook', brain: 'assistant', when: { senders: [] } },
     { channel: 'webhook', brain: 'brain' },
   ]);
   const { routes } = after(
     (now) => actions.addRoute(now, 'webhook'),
     (now) => actions.unroute(now, 'webhook'),
   ).document;
-  assert.deepEqual(routes, [{ channel: 'webhook', brain: 'assistant', when: {} }]);
+  assert.deepEqual(routes, [{ channel: 'webhook', brain: 'assistant', when: { senders: [] } }]);
 });
 
 test('another channel of a type has a name, a variable and a path of its own', () => {

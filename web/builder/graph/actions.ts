@@ -7,14 +7,15 @@ import type { ChannelType } from '../../../src/channels/registry.ts';
 import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
-import { routesOfChannel } from '../document/channels.ts';
-import { channelOf, placeOfNew, routeFor, startOf } from '../document/starts.ts';
-import { isEqual, isList, valueAt } from '../document/value.ts';
 import {
+  routesOfChannel,
   conditionIn,
   registeredNameIn,
   routedNameIn,
-} from '../../../src/config/changes/entries.ts';
+} from '../document/channels.ts';
+import { channelOf, placeOfNew, routeFor, startOf } from '../document/starts.ts';
+import { isEqual, isList, valueAt } from '../document/value.ts';
+
 import { entriesOf, textAt } from './reading.ts';
 
 type Written = { readonly text: string; readonly document: JsonObject };

@@ -1,6 +1,7 @@
 /** Applies the actions of the graph to the draft. */
+import { registeredNameIn } from '../document/channels.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
-import { registeredNameIn } from '../../../src/config/changes/entries.ts';
+
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';

@@ -10,8 +10,14 @@ import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, wordOf } from '../document/value.ts';
 import { beginningOf } from '../../kit/shorten.ts';
-import { listedChannels, listedRoutes, takenBy, type ListedRoute } from '../document/channels.ts';
-import { canonical, registeredNameIn } from '../../../src/config/changes/entries.ts';
+import {
+  listedChannels,
+  listedRoutes,
+  takenBy,
+  type ListedRoute,
+  registeredNameIn,
+} from '../document/channels.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
 type Common = {

@@ -6,11 +6,18 @@ import { State } from '../../kit/state.tsx';
 import { isSamePath, startsWith } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
-import { registeredNameIn } from '../../../src/config/changes/entries.ts';
+
 import type { JsonObject } from '../../../src/config/locate.ts';
-import { conditionWords } from '../../../src/domain/routing.ts';
+
 import { visible } from '../../kit/visible.ts';
-import { listedRoutes, placeForRoute, routesOfChannel, titleOfName } from '../document/channels.ts';
+import {
+  listedRoutes,
+  placeForRoute,
+  routesOfChannel,
+  titleOfName,
+  conditionWords,
+  registeredNameIn,
+} from '../document/channels.ts';
 import { channelsOf } from '../document/starts.ts';
 import { goToField } from '../shell/going.ts';
 import { LiveLink } from '../outline/live-link.tsx';

@@ -1,4 +1,5 @@
-import { canonical, keyedEntries, registeredNameIn } from '../../../src/config/changes/entries.ts';
+import { registeredNameIn } from '../document/channels.ts';
+import { canonical, keyedEntries } from '../../../src/config/changes/entries.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { PageLink } from '../../kit/page-link.tsx';

@@ -20,7 +20,7 @@ test('channels of one type are told apart by name, and routes by what they take'
     ],
     [],
     [
-      ['support (Telegram) → helper', 'chat -100 or 7, command /a'],
+      ['support (Telegram) → helper', 'chats -100 or 7, command /a'],
       ['support (Telegram) → other', 'every other message'],
       ['Telegram → helper', null],
     ],

@@ -30,7 +30,9 @@ export function WhichRoute() {
   const channels = listedChannels(document).filter(({ name }) => name !== '');
   const chosen = channels.find(({ name }) => name === told.channel) ?? channels[0];
   if (chosen === undefined) return null;
-  const isMessenger = findKind(chosen.type)?.isMessenger === true;
+  const kind = findKind(chosen.type);
+  const isMessenger = kind?.isMessenger === true;
+  const hasTopics = kind?.topics != null;
   const field = (key: 'text' | 'sender' | 'chat' | 'topic', label: string) => (
     <TextField
       id={`route-${key}`}
@@ -58,18 +60,18 @@ export function WhichRoute() {
       <div className="grid gap-3 sm:grid-cols-3">
         {field('sender', 'Id of its sender')}
         {field('chat', isMessenger ? 'Id of its chat' : 'Id of its conversation')}
-        {isMessenger ? field('topic', 'Topic or thread') : null}
+        {hasTopics ? field('topic', 'Topic or thread') : null}
       </div>
       <div aria-live="polite">
-        <Answer channel={chosen.name} isMessenger={isMessenger} />
+        <Answer channel={chosen.name} hasTopics={hasTopics} />
       </div>
     </Panel>
   );
 }
 
-type AnswerProps = { readonly channel: string; readonly isMessenger: boolean };
+type AnswerProps = { readonly channel: string; readonly hasTopics: boolean };
 
-function Answer({ channel, isMessenger }: AnswerProps) {
+function Answer({ channel, hasTopics }: AnswerProps) {
   const document = useDraft((state) => state.document);
   const { text, sender, chat, topic } = useMessage();
   const given = (typed: string): string | null => (typed.trim() === '' ? null : typed.trim());
@@ -77,7 +79,7 @@ function Answer({ channel, isMessenger }: AnswerProps) {
     text: given(text),
     sender: given(sender),
     chat: given(chat),
-    topic: isMessenger ? given(topic) : null,
+    topic: hasTopics ? given(topic) : null,
   });
   if (explained === null) return <p>The channel has no route, so svc does not start it.</p>;
   const { taken, routes } = explained;

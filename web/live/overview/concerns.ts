@@ -214,8 +214,7 @@ function ofWarnings(status: Status): readonly Concern[] {
     const { code, path, remedy, instances } = warning;
     const at = (instances ?? []).join(', ');
     const whose = at === '' ? '' : `At instance ${at}: `;
-    const channels = status.channels.map((one) => ({ ...one, name: nameOf(one) }));
-    const { where, message } = describeWarning(warning, { ...status, channels });
+    const { where, message } = describeWarning(warning, status);
     const said = where === '' ? message : `${where}: ${message}`;
     // A path without a name in words stays as it is.
     const isPlace = where !== '' && where === path;
