@@ -77,7 +77,7 @@ export type Drawing = {
 };
 
 export const nodeWidth = 240;
-/** The columns; where a channel has several routes, their lines have space for words. */
+/** The columns; where routes have conditions, their lines have space for words. */
 const columnX = { channel: 0, brain: 310, model: 620 } as const;
 const wordsWidth = 130;
 const gaps = { entry: 16, brain: 40 } as const;
@@ -88,7 +88,7 @@ export function drawingOf(document: JsonObject, problems: readonly ConfigProblem
   const brains = brainNodes(document, routes, found);
   const channels = channelNodes(document, routes, brains, found);
   const edges = [...routeEdges(routes, channels, brains), ...modelEdges(brains)];
-  const space = edges.some(({ words }) => words !== null) ? wordsWidth : 0;
+  const space = routes.some(({ when }) => when !== null) ? wordsWidth : 0;
   return { nodes: [...channels, ...brains.map((node) => ({ ...node, x: node.x + space }))], edges };
 }
 
@@ -284,7 +284,9 @@ function routeEdges(
     const isOnly = own.length === 1 && route.when === null;
     const which = isOnly ? '' : `route ${number}, ${taken}: `;
     const label = `${which}${channelName(channel)} is answered by ${brain}`;
-    const words = isOnly ? null : `${number} · ${beginningOf(taken, wordsMax)}`;
+    const words = own.every(({ when }) => when === null)
+      ? null
+      : `${number} · ${beginningOf(taken, wordsMax)}`;
     const id = textOf(path);
     const ends = { source: source.id, target: target.id, from: channel, to: brain };
     return [{ id, kind: 'route', path, ...ends, dim: false, label, words, at: own.indexOf(route) }];
