@@ -4,6 +4,7 @@
  * those of the ledger and the cluster. service.ts and run.ts fill these ports. A port may be called
  * at any time, is quick, and returns no secret. Texts and people's ids come only from the reader.
  */
+import type { RouteKey } from '../domain/routing.ts';
 import type {
   AnsweringStatus,
   ModelCallsStatus,
@@ -306,6 +307,16 @@ export type RouteStatus = {
   readonly channel: string;
   readonly brain: string;
   readonly running: boolean;
+  /** The place of the route in the configuration, counted from 1; null: svc is older. */
+  readonly number: number | null;
+  /** Its conditions; null: it takes every other message. */
+  readonly when: readonly RouteConditionStatus[] | null;
+};
+
+/** `entries` null: ids and commands are for the operator. */
+export type RouteConditionStatus = {
+  readonly key: RouteKey;
+  readonly entries: readonly string[] | null;
 };
 
 /**

@@ -6,10 +6,12 @@ import type {
   BrainStatus,
   ChannelStatus,
   RunningConfigView,
+  RouteConditionStatus,
   RouteStatus,
   Status,
 } from './admin.ts';
 import type { Viewer } from './http/auth.ts';
+import { routeKeys, type RouteCondition } from '../domain/routing.ts';
 import {
   modelsOf,
   providersOf,
@@ -109,18 +111,28 @@ export function brainsOf({ config }: RunningConfigView): BrainStatus[] {
 }
 
 /** A route runs while its channel does, even a troubled one. */
-export function routesOf(whole: Whole, config: Config): RouteStatus[] {
+export function routesOf(whole: Whole, config: Config, asker: Viewer): RouteStatus[] {
   const down = new Set<ChannelStatus['state']>(['failed', 'stopped', 'unrouted']);
   const works = new Set(
     channelsOf(whole, config, 'reader')
       .filter(({ state }) => !down.has(state))
       .map(({ name }) => name),
   );
-  return config.routes.map(({ channel, brain }) => ({
+  return config.routes.map(({ channel, brain, number, when }) => ({
     channel,
     brain,
     running: works.has(channel),
+    number,
+    when: when === null ? null : conditionsOf(when, asker),
   }));
+}
+
+function conditionsOf(when: RouteCondition, asker: Viewer): readonly RouteConditionStatus[] {
+  const entries = [when.senders, when.chats, when.topics, when.commands];
+  return routeKeys.flatMap((key, at) => {
+    const listed = entries[at] ?? null;
+    return listed === null ? [] : [{ key, entries: asker === 'operator' ? listed : null }];
+  });
 }
 
 function brainOf(brain: BrainConfig): BrainStatus {

@@ -12,7 +12,8 @@ type Warning = {
 /** The configuration in use, in the order of its entries, and each instance's revision. */
 type ConfigInUse = {
   readonly revision: string;
-  readonly channels: readonly { readonly name: string }[];
+  /** `name` null: the service is older than names, and the type is the name. */
+  readonly channels: readonly { readonly name: string | null; readonly type: string }[];
   readonly brains: readonly {
     readonly name: string;
     readonly models: readonly { readonly name: string }[];
@@ -47,7 +48,7 @@ function withNames(words: string, { channels, brains }: ConfigInUse): string {
       if (list === 'routes') return inner === undefined ? `route ${Number(at) + 1}${rest}` : path;
       if (list === 'channels') {
         const channel = inner === undefined ? channels[Number(at)] : undefined;
-        return channel === undefined ? path : `channel ${channelName(channel.name)}${rest}`;
+        return channel === undefined ? path : `channel ${channelName(channel.name ?? channel.type)}${rest}`;
       }
       const brain = brains[Number(at)];
       if (brain === undefined) return path;

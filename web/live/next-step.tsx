@@ -1,6 +1,7 @@
 /** Advice for a person who sees an empty list. */
 import { findKind, channelName } from '../../src/channels/registry.ts';
 import { PageLink } from '../kit/page-link.tsx';
+import { nameOf } from './channels.ts';
 import { ToCopy } from '../kit/to-copy.tsx';
 import { useStatus } from './status.tsx';
 
@@ -8,8 +9,10 @@ import { useStatus } from './status.tsx';
 export function FirstMessage() {
   const { value: status } = useStatus();
   if (status === null) return null;
-  const routed = status.channels.filter(({ brain }) => brain !== null).map(({ type }) => type);
-  const bots = routed.filter((type) => findKind(type)?.isMessenger === true).map(channelName);
+  const routed = status.channels.filter(({ brain }) => brain !== null);
+  const bots = routed
+    .filter(({ type }) => findKind(type)?.isMessenger === true)
+    .map((one) => channelName(nameOf(one)));
   if (routed.length === 0) {
     return (
       <p>

@@ -51,7 +51,11 @@ test('a messenger stands as it does where its connection is, and that one is nam
   stands(holder, 'failed', 'the token is refused');
   assert.deepEqual(await channelOf(asked, 'messenger_a'), ['failed', 2, 'the token is refused', 2]);
   const running = async () => {
-    const routes = routesOf(await wholeOf(asked.ports), asked.ports.runningConfig().config);
+    const routes = routesOf(
+      await wholeOf(asked.ports),
+      asked.ports.runningConfig().config,
+      'reader',
+    );
     return routes.map(({ channel, running: isRunning }) => [channel, isRunning]);
   };
   assert.deepEqual(await running(), [

@@ -46,8 +46,8 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
       summary: 'Which brain answers on which channel, and whether that route runs.',
       contentType,
       schema: { name: 'Routes', of: schemas.routesSchema },
-      answer: async () => {
-        const rows = routesOf(await wholeOf(ports), ports.runningConfig().config);
+      answer: async (_values, { asker }) => {
+        const rows = routesOf(await wholeOf(ports), ports.runningConfig().config, asker);
         return answerWith(schemas.routesSchema, { rows });
       },
     }),

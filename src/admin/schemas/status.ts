@@ -20,6 +20,7 @@ import {
   type IdText,
 } from './schema.ts';
 import { standings } from '../../domain/health.ts';
+import { routeKeys } from '../../domain/routing.ts';
 import type { ModelName } from '../../domain/ids.ts';
 
 export const modelNameSchema = object({ model: text });
@@ -265,7 +266,15 @@ export const brainsSchema = object({ rows: brains });
 
 /** The schema of `RouteStatus` in admin.ts. */
 export const routesSchema = object({
-  rows: list(object({ channel: text, brain: text, running: boolean })),
+  rows: list(
+    objectWith(
+      { channel: text, brain: text, running: boolean },
+      {
+        number: maybeInteger,
+        when: maybe(list(object({ key: oneOf(...routeKeys), entries: maybe(list(text)) }))),
+      },
+    ),
+  ),
 });
 
 /** The schema of `ConfigNames` in admin.ts. */

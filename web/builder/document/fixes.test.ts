@@ -64,7 +64,7 @@ const cases: readonly (readonly [string, object, readonly string[]])[] = [
     ['Use the server', 'Use the file'],
   ],
   ['not_here', { channels: [{ ...hook, access: {} }] }, ['Remove it']],
-  ['duplicate_channel', { channels: [hook, hook] }, ['Remove this channel']],
+  ['duplicate_channel', { channels: [hook, hook] }, ['Name it webhook-2', 'Remove this channel']],
   ['duplicate_brain', { brains: [brain, brain] }, ['Write a-2']],
   ['unknown_channel', { routes: [{ channel: 'discord', brain: 'a' }] }, ['Write webhook']],
   ['unknown_brain', { routes: [{ channel: 'webhook', brain: 'zzz' }] }, ['Write a']],

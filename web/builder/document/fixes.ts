@@ -1,5 +1,6 @@
 /** Fixes for problems: edits that one press of a button makes. */
-import { channelName } from '../../../src/channels/registry.ts';
+import { registeredNameIn } from './channels.ts';
+import { channelName, findKind, type ChannelType } from '../../../src/channels/registry.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ConfigProblem, ProblemCode } from '../../../src/config/problems.ts';
 import type { Field } from '../../../src/config/field.ts';
@@ -8,7 +9,7 @@ import { nearest } from '../../../src/config/nearest.ts';
 import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import { demandsOf, fieldAt, keysAt } from './fields.ts';
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
-import { brainsOf, channelsOf, freeName, routedOf, startOf } from './starts.ts';
+import { brainsOf, channelsOf, freeChannelName, freeName, routedOf, startOf } from './starts.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt, wordOf } from './value.ts';
 
@@ -44,7 +45,10 @@ const fixers: Partial<Record<ProblemCode, (fault: Fault) => readonly Fix[]>> = {
   not_here: removal,
   bad_path: ({ path, value }) =>
     typeof value === 'string' && !value.startsWith('/') ? setTo(path, `/${value}`) : [],
-  duplicate_channel: ({ outer }) => [{ label: 'Remove this channel', edits: [remove(outer)] }],
+  duplicate_channel: ({ outer, document }) => [
+    ...nameFor(outer, document),
+    { label: 'Remove this channel', edits: [remove(outer)] },
+  ],
   duplicate_brain: ({ path, value, document }) =>
     setTo(path, freeName(wordOf(value), brainsOf(document))),
   unknown_channel: unknownChannel,
@@ -80,12 +84,12 @@ const fixers: Partial<Record<ProblemCode, (fault: Fault) => readonly Fix[]>> = {
   order_not_asked: ({ path }) => [{ label: 'Remove the order', edits: [remove(path)] }],
   channel_without_route: ({ value, document }) => {
     const [brain] = brainsOf(document);
-    const type = valueAt(value, ['type']);
-    return brain === undefined || type === undefined ? [] : routeTo(type, brain, document);
+    const name = registeredNameIn(value);
+    return brain === undefined || name === '' ? [] : routeTo(name, brain, document);
   },
   brain_without_route: ({ value, document }) => {
     const routed = routedOf(document);
-    const free = channelsOf(document).find((type) => !routed.includes(type));
+    const free = channelsOf(document).find((one) => !routed.includes(one));
     const name = valueAt(value, ['name']);
     return free === undefined || typeof name !== 'string' ? [] : routeTo(free, name, document);
   },
@@ -219,10 +223,18 @@ function addStorage(): readonly Fix[] {
   return [{ label: 'Add storage', edits: [set(['storage'], {})] }];
 }
 
-function routeTo(channel: Json, brain: string, document: JsonObject): readonly Fix[] {
+/** The second channel of a type needs a name. */
+function nameFor(channel: Path, document: JsonObject): readonly Fix[] {
+  const type = canonical(wordOf(valueAt(document, [...channel, 'type'])));
+  if (findKind(type) === undefined) return [];
+  const name = freeChannelName(type as ChannelType, document);
+  return [{ label: `Name it ${name}`, edits: [set([...channel, 'name'], name)] }];
+}
+
+function routeTo(channel: string, brain: string, document: JsonObject): readonly Fix[] {
   const routes = document['routes'];
   const at = isList(routes) ? routes.length : 0;
-  const label = `Route ${channelName(canonical(wordOf(channel)))} to ${brain}`;
+  const label = `Route ${channelName(channel)} to ${brain}`;
   return [{ label, edits: [insert(['routes'], at, { channel, brain })] }];
 }
 

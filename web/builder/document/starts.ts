@@ -3,8 +3,16 @@ import type { ChannelKind } from '../../../src/channels/kind.ts';
 import { channelTypes, kindOf, type ChannelType } from '../../../src/channels/registry.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { schema } from '../../../src/config/schema.ts';
-import { fieldAt, meant } from './fields.ts';
+
+import {
+  listedChannels,
+  listedRoutes,
+  placeForRoute,
+  routesOfChannel,
+  conditionIn,
+  routedNameIn,
+} from './channels.ts';
+import { fieldAt } from './fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt, wordOf } from './value.ts';
@@ -36,28 +44,47 @@ const starts: Readonly<Record<string, (path: Path, document: JsonObject) => Json
   admin: () => ({ token_env: 'ADMIN_TOKEN' }),
 };
 
-/** A channel of a type, with its required fields. */
-export function channelOf(type: ChannelType): JsonObject {
-  const { mode, token, requires, fields }: ChannelKind = kindOf(type);
-  const own = requires.map((key) => [key, emptyOf(fields[key]!)] as const);
+/**
+ * A channel of a type, with its required fields. The first of a type has no name. Another one has a
+ * name, a variable and a path of its own.
+ */
+export function channelOf(type: ChannelType, document: JsonObject): JsonObject {
+  const { mode, token, requires, fields, listener }: ChannelKind = kindOf(type);
+  const own = Object.fromEntries(requires.map((key) => [key, emptyOf(fields[key]!)] as const));
   const how = mode === null ? {} : { mode };
-  return { type, ...how, token_env: token.variable, ...Object.fromEntries(own) };
+  if (!channelsOf(document).includes(type)) {
+    return { type, ...how, token_env: token.variable, ...own };
+  }
+  const name = freeChannelName(type, document);
+  const variables = namesIn(document['channels'], (one) => wordOf(one['token_env']));
+  const variable = freeName(token.variable, variables, '_');
+  const block = listener === null ? null : own[listener.block];
+  const reach =
+    listener === null || !isObject(block)
+      ? {}
+      : { [listener.block]: { ...block, path: `${listener.path}/${name}` } };
+  return { type, name, ...how, token_env: variable, ...own, ...reach };
 }
 
-/** Types of the channels that a configuration has. */
+/** A name for another channel of a type, such as `telegram-2`. */
+export function freeChannelName(type: ChannelType, document: JsonObject): string {
+  const kind: ChannelKind = kindOf(type);
+  const wanted = kind.synonyms[0] ?? type;
+  return freeName(wanted, [wanted, ...channelsOf(document)]);
+}
+
+/** Registered names of the channels that a configuration has. */
 export function channelsOf(document: JsonObject): readonly string[] {
-  const { type } = schema.fields.channels.items.fields;
-  return namesIn(document['channels'], (channel) => meant(type, channel['type']));
+  return listedChannels(document).flatMap(({ name }) => (name === '' ? [] : [name]));
 }
 
 export function brainsOf(document: JsonObject): readonly string[] {
   return namesIn(document['brains'], ({ name }) => (typeof name === 'string' ? name : null));
 }
 
-/** Types of the channels that have a route. */
+/** Registered names of the channels that have a route. */
 export function routedOf(document: JsonObject): readonly string[] {
-  const { channel } = schema.fields.routes.items.fields;
-  return namesIn(document['routes'], (route) => meant(channel, route['channel']));
+  return listedRoutes(document).map(({ channel }) => channel);
 }
 
 /** Types that need no account on a platform come first. */
@@ -66,8 +93,8 @@ const easiest = channelTypes.toSorted((one, two) => {
 });
 
 function newChannel(document: JsonObject): Json {
-  const taken = channelsOf(document);
-  return channelOf(easiest.find((type) => !taken.includes(type)) ?? easiest[0]!);
+  const taken = listedChannels(document).map(({ type }) => type);
+  return channelOf(easiest.find((type) => !taken.includes(type)) ?? easiest[0]!, document);
 }
 
 function newBrain(document: JsonObject): Json {
@@ -81,14 +108,29 @@ const newModel: JsonObject = { provider: 'local_runtime', model_id: '', locality
 function newRoute(document: JsonObject): Json {
   const channels = channelsOf(document);
   const routed = routedOf(document);
-  const channel = channels.find((type) => !routed.includes(type)) ?? channels[0] ?? easiest[0]!;
-  return { channel, brain: brainsOf(document)[0] ?? '' };
+  const channel = channels.find((name) => !routed.includes(name)) ?? channels[0] ?? easiest[0]!;
+  return routeFor(channel, document);
+}
+
+/** Another route of a channel has conditions if one of it already takes every other message. */
+export function routeFor(channel: string, document: JsonObject): JsonObject {
+  const hasLast = routesOfChannel(document, channel).some(({ when }) => when === null);
+  const brain = brainsOf(document)[0] ?? '';
+  return { channel, brain, ...(hasLast ? { when: { senders: [] } } : {}) };
+}
+
+/** The index at which a new entry of a list belongs. */
+export function placeOfNew(list: Path, entry: Json, document: JsonObject): number {
+  const entries = valueAt(document, list);
+  const end = isList(entries) ? entries.length : 0;
+  const isConditional = list[0] === 'routes' && conditionIn(entry) !== null;
+  return isConditional ? placeForRoute(document, routedNameIn(entry)) : end;
 }
 
 /** The wanted name, such as `brain`, or `brain-2` where that name is taken. */
-export function freeName(wanted: string, taken: readonly string[]): string {
+export function freeName(wanted: string, taken: readonly string[], before = '-'): string {
   let name = wanted;
-  for (let n = 2; taken.includes(name); n++) name = `${wanted}-${n}`;
+  for (let n = 2; taken.includes(name); n++) name = `${wanted}${before}${n}`;
   return name;
 }
 

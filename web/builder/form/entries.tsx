@@ -3,7 +3,7 @@ import type { ListField, ObjectField } from '../../../src/config/field.ts';
 import { Button } from '../../kit/button.tsx';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { modelUsesOf } from '../document/privacy-filter.ts';
-import { startOf } from '../document/starts.ts';
+import { addEntry } from '../document/added.ts';
 import { useDraft } from '../document/store.ts';
 import { isList } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
@@ -15,7 +15,7 @@ import { ModelUseBadge } from './model-use-badge.tsx';
 import { ProblemList } from './problem-list.tsx';
 import { entryName, keyOf, labelOf, sentence, singleOf } from './words.tsx';
 
-type FormProps = { readonly path: Path; readonly field: ObjectField };
+export type FormProps = { readonly path: Path; readonly field: ObjectField };
 
 type Props = InputProps<ListField> & {
   readonly item: ObjectField;
@@ -35,9 +35,8 @@ export function Entries({ path, field, required, item, form }: Props) {
   const entries = isList(value) ? value : [];
   const opensAll = path.length > 1 && entries.length <= openMax;
   const add = (): void => {
-    const draft = useDraft.getState();
-    const here = [...path, entries.length];
-    draft.insert(path, entries.length, startOf(here, draft.document));
+    const here = addEntry(path);
+    if (here === null) return;
     announce(`A ${singleOf(key)} is added.`);
     leadTo(here);
   };
@@ -58,7 +57,7 @@ export function Entries({ path, field, required, item, form }: Props) {
           // oxlint-disable-next-line react/no-array-index-key
           key={at}
           path={[...path, at]}
-          of={entries.length}
+          among={[...entries.keys()]}
           item={item}
           opens={opensAll}
           form={form}
@@ -75,20 +74,24 @@ export function Entries({ path, field, required, item, form }: Props) {
 
 type CardProps = {
   readonly path: Path;
-  readonly of: number;
+  /** The indexes of the entries among which it can move, in their order. */
+  readonly among: readonly number[];
   readonly item: ObjectField;
   readonly opens: boolean;
   readonly form: ComponentType<FormProps>;
+  /** Replaces the title that follows from the entry alone. */
+  readonly title?: string;
 };
 
-function Card({ path, of, item, opens, form: Form }: CardProps) {
+/** An entry of a list: a title that opens its fields, and buttons to move and remove it. */
+export function Card({ path, among, item, opens, form: Form, title }: CardProps) {
   const open = useGoing((state) => state.opened[textOf(path)]) ?? opens;
   const value = useValue(path);
   const problems = useProblems(path);
   const list = path.slice(0, -1);
   const at = Number(path.at(-1));
   const key = keyOf(path);
-  const name = entryName(key, value ?? null, at);
+  const name = title ?? entryName(key, value ?? null, at);
   const id = idOf(path);
   return (
     <div className="min-w-0 rounded-lg border border-line bg-card">
@@ -112,7 +115,7 @@ function Card({ path, of, item, opens, form: Form }: CardProps) {
             Open
           </Button>
         ) : null}
-        <Moves list={list} at={at} of={of} name={name} onDone={announce} />
+        <Moves list={list} at={at} among={among} name={name} onDone={announce} />
       </div>
       {open ? (
         <div className="border-t border-line p-3">

@@ -1,4 +1,6 @@
+import { registeredNameIn } from '../document/channels.ts';
 import { useMemo } from 'react';
+
 import type { Field } from '../../../src/config/field.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { Button } from '../../kit/button.tsx';
@@ -15,6 +17,7 @@ import { idOf, leadTo, useArrival } from '../shell/going.ts';
 import { useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
+import { RouteLists, RoutesOfChannel } from './routes.tsx';
 import { ObjectForm } from './object-form.tsx';
 import { ModelUseBadge } from './model-use-badge.tsx';
 import { keyOf, sentence } from './words.tsx';
@@ -87,7 +90,9 @@ function Page({ path, title }: PageProps) {
           <Removal path={path} title={title} />
         ) : null}
       </div>
-      {field.type === 'list' && field.items.type === 'object' ? (
+      {field.type === 'list' && field.items.type === 'object' && path[0] === 'routes' ? (
+        <RouteLists path={path} field={field} item={field.items} required form={ObjectForm} />
+      ) : field.type === 'list' && field.items.type === 'object' ? (
         <Entries
           path={path}
           field={field}
@@ -106,6 +111,9 @@ function Page({ path, title }: PageProps) {
           <p className="text-soft">{path.length === 0 ? inShort : sentence(field.description)}</p>
           <About path={path} />
           <ObjectForm path={path} field={field} />
+          {path.length === 2 && path[0] === 'channels' ? (
+            <RoutesOfChannel channel={registeredNameIn(value)} form={ObjectForm} />
+          ) : null}
         </>
       ) : null}
     </>

@@ -1,14 +1,14 @@
-import type { Json } from '../../../src/config/locate.ts';
-import { schema } from '../../../src/config/schema.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
-import { meant } from '../document/fields.ts';
+import { visible } from '../../kit/visible.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
+import { titleOfName } from '../document/channels.ts';
 import { channelsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
-import { channelName } from '../outline/tree.ts';
 import { useValue } from './at.ts';
 
 type GrantRow = { readonly tool: string; readonly modes: Readonly<Record<string, string>> };
@@ -16,21 +16,21 @@ type GrantRow = { readonly tool: string; readonly modes: Readonly<Record<string,
 /** The effect of an agent's grants: each tool on each configured channel. */
 export function GrantsTable({ agent }: { readonly agent: Path }) {
   const value = useValue(agent);
-  const channels = useDraft((state) => channelsOf(state.document).join(' '));
-  const types = channels.split(' ').filter((type) => type !== '');
+  const listed = useDraft((state) => JSON.stringify(channelsShown(state.document)));
+  const channels = JSON.parse(listed) as readonly Shown[];
   const tools = valueAt(value, ['tools']);
-  const listed = isList(tools) ? [...new Set(tools.map(wordOf))] : [];
-  const rows = listed.map((tool): GrantRow => {
-    const modes = types.map((type) => [type, modeOf(value, tool, type)] as const);
+  const used = isList(tools) ? [...new Set(tools.map(wordOf))] : [];
+  const rows = used.map((tool): GrantRow => {
+    const modes = channels.map(({ name }) => [name, modeOf(value, tool, name)] as const);
     return { tool, modes: Object.fromEntries(modes) };
   });
-  if (rows.length === 0 || types.length === 0) return null;
+  if (rows.length === 0 || channels.length === 0) return null;
   return (
     <div className="flex flex-col gap-1">
       <p className="text-sm font-medium">What this comes to</p>
       <Table
         name="What the grants come to"
-        columns={columnsOf(types)}
+        columns={columnsOf(channels)}
         rows={rows}
         keyOf={({ tool }) => tool}
         none=""
@@ -56,31 +56,38 @@ function WhoDecides({ agent, rows }: WhoProps) {
   );
 }
 
-function columnsOf(types: readonly string[]): readonly Column<GrantRow>[] {
+type Shown = { readonly name: string; readonly title: string };
+
+function channelsShown(document: JsonObject): readonly Shown[] {
+  const names = new Set(channelsOf(document));
+  return [...names].map((name) => ({ name, title: titleOfName(document, name) }));
+}
+
+function columnsOf(channels: readonly Shown[]): readonly Column<GrantRow>[] {
   return [
     { title: 'Tool', cell: ({ tool }) => <code>{tool}</code> },
-    ...types.map((type) => ({
-      title: channelName(type),
+    ...channels.map(({ name, title }) => ({
+      title: visible(title),
       cell: ({ modes }: GrantRow) => {
-        const [mode = ''] = (modes[type] ?? '').split(' ');
-        return <State tone={toneOf(mode)}>{modes[type]}</State>;
+        const [mode = ''] = (modes[name] ?? '').split(' ');
+        return <State tone={toneOf(mode)}>{modes[name]}</State>;
       },
     })),
   ];
 }
 
-const channelField = schema.fields.routes.items.fields.channel;
-
 /** Without grants everything is allowed; with grants, a tool that none of them names is denied. */
-function modeOf(agent: Json | undefined, tool: string, type: string): string {
+function modeOf(agent: Json | undefined, tool: string, channel: string): string {
   const grants = valueAt(agent, ['governance']);
   if (!isList(grants) || grants.length === 0) return 'allow';
-  const grant = grants.find((one) => isObject(one) && one['tool'] === tool && holdsOn(one, type));
+  const grant = grants.find(
+    (one) => isObject(one) && one['tool'] === tool && holdsOn(one, channel),
+  );
   return grant === undefined ? 'deny (no grant)' : wordOf(valueAt(grant, ['mode']));
 }
 
-function holdsOn(grant: Json, type: string): boolean {
+function holdsOn(grant: Json, channel: string): boolean {
   const channels = valueAt(grant, ['channels']);
   if (!isList(channels)) return true;
-  return channels.some((one) => meant(channelField, one) === type);
+  return channels.some((one) => canonical(wordOf(one)) === channel);
 }

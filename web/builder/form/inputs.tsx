@@ -1,5 +1,5 @@
 /** Inputs for texts, numbers, names and yes or no. */
-import { useRef, type ChangeEvent } from 'react';
+import { useRef, type ChangeEvent, type ReactNode } from 'react';
 import type { ChoiceField, DecimalField, IntegerField } from '../../../src/config/field.ts';
 import { inputLook } from '../../kit/field.tsx';
 import { meant } from '../document/fields.ts';
@@ -16,10 +16,12 @@ const longKeys = new Set(['system_prompt']);
 type TextProps = InputProps & {
   /** Called when the input loses the focus; `before` is its text when it got the focus. */
   readonly onLeave?: (before: string) => void;
+  /** Replaces the schema's description. */
+  readonly hint?: ReactNode;
 };
 
 /** A text. An empty text stays while the person types; on blur it is removed from the file. */
-export function TextInput({ path, field, required, onLeave }: TextProps) {
+export function TextInput({ path, field, required, onLeave, hint }: TextProps) {
   const value = useValue(path);
   const problems = useProblems(path);
   const group = textOf(path);
@@ -38,7 +40,7 @@ export function TextInput({ path, field, required, onLeave }: TextProps) {
     },
   };
   return (
-    <Row path={path} field={field} required={required} problems={problems}>
+    <Row path={path} field={field} required={required} problems={problems} hint={hint}>
       {longKeys.has(keyOf(path)) ? (
         <textarea rows={5} className={inputLook} {...shared} />
       ) : (

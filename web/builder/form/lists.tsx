@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import type { ListField } from '../../../src/config/field.ts';
 import { Button } from '../../kit/button.tsx';
 import { inputLook } from '../../kit/field.tsx';
@@ -12,8 +13,13 @@ import { aboutOf, Row, type InputProps } from './row.tsx';
 import { ProblemList } from './problem-list.tsx';
 import { keyOf, labelOf, singleOf } from './words.tsx';
 
+type Props = InputProps<ListField> & {
+  /** Other ways to add an entry. */
+  readonly offers?: ReactNode;
+};
+
 /** A list of texts: a line for each, with buttons to move and remove it. */
-export function TextList({ path, field, required }: InputProps<ListField>) {
+export function TextList({ path, field, required, offers }: Props) {
   const value = useValue(path);
   const problems = useProblems(path);
   const single = singleOf(keyOf(path));
@@ -35,6 +41,7 @@ export function TextList({ path, field, required }: InputProps<ListField>) {
         <Entry key={at} path={path} at={at} of={entries.length} single={single} />
       ))}
       {entries?.length === 0 ? <p className="text-sm">The list is empty.</p> : null}
+      {offers}
       <div className="flex flex-wrap gap-1.5">
         <Button id={idOf(path)} small onClick={add}>
           Add {/^[aeio]/.test(single) ? 'an' : 'a'} {single}
@@ -84,7 +91,7 @@ function Entry({ path, at, of, single }: EntryProps) {
         <Moves
           list={path}
           at={at}
-          of={of}
+          among={[...Array(of).keys()]}
           name={`${single} ${at + 1}`}
           onDone={(said) => announce(said)}
         />

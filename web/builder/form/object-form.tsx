@@ -2,12 +2,15 @@
  * The form of an object: an input for each field by its kind, with special ones for brains and
  * variables.
  */
-import type { ObjectField, MapField } from '../../../src/config/field.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
+import type { ChoiceField, ListField, ObjectField, MapField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
+import { visible } from '../../kit/visible.ts';
 import { demandsOf, variableName, type Demands } from '../document/fields.ts';
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
-import { brainsOf } from '../document/starts.ts';
+import { renameEdits, titleOfName, registeredNameIn } from '../document/channels.ts';
+import { brainsOf, channelsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { wordOf, isList, valueAt } from '../document/value.ts';
@@ -26,7 +29,9 @@ import {
 } from './inputs.tsx';
 import { TextList } from './lists.tsx';
 import { Row, type InputProps } from './row.tsx';
+import { RouteLists } from './routes.tsx';
 import { SecretInput } from './secret-input.tsx';
+import { SeenBefore } from './seen-before.tsx';
 import { Ticks } from './ticks.tsx';
 import { ProblemList } from './problem-list.tsx';
 import { toolOf } from './tool-words.ts';
@@ -85,6 +90,7 @@ function FieldOf({ path, field, required, only }: InputProps) {
       return <TextInput {...{ path, field, required }} />;
     }
     case 'choice':
+      if (field.others === 'channel_name') return <ChannelField {...{ path, field, required }} />;
       return <ChoiceInput {...{ path, field, required, only }} />;
     case 'integer':
       return <IntegerInput {...{ path, field, required }} />;
@@ -94,6 +100,9 @@ function FieldOf({ path, field, required, only }: InputProps) {
       return <BooleanInput {...{ path, field, required }} />;
     case 'list':
       if (field.items.type === 'object') {
+        if (path[0] === 'routes') {
+          return <RouteLists {...{ path, field, required, item: field.items }} form={ObjectForm} />;
+        }
         return (
           <>
             <Entries {...{ path, field, required, item: field.items }} form={ObjectForm} />
@@ -102,7 +111,10 @@ function FieldOf({ path, field, required, only }: InputProps) {
         );
       }
       if (field.items.type === 'choice') {
-        return <Ticks {...{ path, field, required, names: field.items }} />;
+        return <NameTicks {...{ path, field, required, names: field.items }} />;
+      }
+      if (path[0] === 'routes') {
+        return <TextList {...{ path, field, required }} offers={<SeenBefore path={path} />} />;
       }
       return <TextList {...{ path, field, required }} />;
     case 'map':
@@ -116,6 +128,76 @@ function FieldOf({ path, field, required, only }: InputProps) {
     default:
       return field satisfies never;
   }
+}
+
+/** The name of a channel itself, or a channel that a route names. */
+function ChannelField(props: InputProps<ChoiceField>) {
+  return props.path[0] === 'channels' ? (
+    <ChannelNameInput {...props} />
+  ) : (
+    <ChannelInput {...props} />
+  );
+}
+
+/** Selects one of the channels of the configuration. */
+function ChannelInput({ path, field, required }: InputProps<ChoiceField>) {
+  const value = useValue(path);
+  const options = useChannelOptions();
+  return (
+    <SelectInput
+      {...{ path, field, required, options }}
+      chosen={isAbsent(value) ? '' : canonical(wordOf(value))}
+      onChoose={(name) => useDraft.getState().edit(path, name)}
+    />
+  );
+}
+
+/** The channels of the configuration: registered names, and titles for people. */
+function useChannelOptions(): readonly { readonly value: string; readonly label: string }[] {
+  const names = useDraft(({ document }) => {
+    const options = [...new Set(channelsOf(document))].map((name) => {
+      return { value: name, label: visible(titleOfName(document, name)) };
+    });
+    return JSON.stringify(options);
+  });
+  return JSON.parse(names) as ReturnType<typeof useChannelOptions>;
+}
+
+/** A list of names of the schema, or of the channels of the configuration. */
+function NameTicks(props: InputProps<ListField> & { readonly names: ChoiceField }) {
+  const channels = useChannelOptions();
+  if (props.names.others !== 'channel_name') return <Ticks {...props} />;
+  const names = channels.map(({ value }) => value);
+  const labels = new Map(channels.map(({ value, label }) => [value, label]));
+  return <Ticks {...props} names={{ ...props.names, names }} labels={labels} />;
+}
+
+const nameHint = (
+  <>
+    The first channel of a platform needs no name. Another one does: small letters, digits,{' '}
+    <code>_</code> and <code>-</code>, a letter first, 32 at most. The name of a platform and{' '}
+    <code>completions</code> are no names. svc keeps conversations by this name: naming or renaming
+    a channel makes it a new one, whose conversations start anew.
+  </>
+);
+
+/** The name of a channel. Routes, grants and approvers follow it. */
+function ChannelNameInput(props: InputProps<ChoiceField>) {
+  const { path } = props;
+  const channel = path.slice(0, -1);
+  const follow = (written: string): void => {
+    const { document, apply } = useDraft.getState();
+    const now = valueAt(document, channel);
+    const former = isObject(now) ? { ...now, name: written } : {};
+    const [before, after] = [registeredNameIn(former), registeredNameIn(now)];
+    const names = channelsOf(document);
+    const isClear = !names.includes(before) && names.indexOf(after) === names.lastIndexOf(after);
+    if (before === after || before === '' || after === '' || !isClear) return;
+    const edits = renameEdits(document, before, after);
+    if (edits.length === 0 || !apply(edits, textOf(path))) return;
+    announce(`What named ${before} names ${after} now.`);
+  };
+  return <TextInput {...props} hint={nameHint} onLeave={follow} />;
 }
 
 /** Selects one of the brains of the configuration. */

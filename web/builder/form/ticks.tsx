@@ -15,10 +15,14 @@ import { ProblemList } from './problem-list.tsx';
 import { cageOf, toolWords } from './tool-words.ts';
 import { keyOf, meaningOf, sentence } from './words.tsx';
 
-type Props = InputProps<ListField> & { readonly names: ChoiceField };
+type Props = InputProps<ListField> & {
+  readonly names: ChoiceField;
+  /** Titles of names that the schema does not know. */
+  readonly labels?: ReadonlyMap<string, string>;
+};
 
 /** A list of known names, with a box for each. */
-export function Ticks({ path, field, required, names }: Props) {
+export function Ticks({ path, field, required, names, labels }: Props) {
   const value = useValue(path);
   const problems = useProblems(path);
   const entries = isList(value) ? value : null;
@@ -31,7 +35,7 @@ export function Ticks({ path, field, required, names }: Props) {
           <Tick
             key={name}
             id={at === 0 ? idOf(path) : `${idOf(path)}-${name}`}
-            name={name}
+            name={labels?.get(name) ?? meaningOf(name)}
             checked={places.known.has(name)}
             onChange={(on) => tick({ path, name, at: places.known.get(name), on, isTools })}
           >
@@ -76,7 +80,7 @@ function Tick({ id, name, checked, onChange, children }: TickProps) {
       />
       <span className="min-w-0">
         <label htmlFor={id} className="font-mono text-sm">
-          {meaningOf(name)}
+          {name}
         </label>
         <span id={`${id}-means`} className="block text-sm text-soft">
           {children}

@@ -2,7 +2,8 @@
 import type { ReactNode } from 'react';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
-import { channelName, modelName } from '../outline/tree.ts';
+import { modelName } from '../outline/tree.ts';
+import { channelTitle } from '../document/channels.ts';
 import { choiceOf, inPlainWords } from '../document/choice-words.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
@@ -51,6 +52,7 @@ const labels: Readonly<Record<string, string>> = {
   url_env: 'Variable with the database URL',
   vision: 'Sees pictures',
   webhook_call: 'Calling webhooks',
+  when: 'Conditions',
 };
 
 /** `daily_at` → `Daily end`, `max_speed` → `Max speed`. */
@@ -70,6 +72,10 @@ const singles: Readonly<Record<string, string>> = {
   allowed_hosts: 'host',
   triggers: 'trigger',
   order: 'entry',
+  senders: 'sender',
+  chats: 'chat',
+  topics: 'topic',
+  commands: 'command',
 };
 
 /** The noun for one entry of a list. */
@@ -79,15 +85,11 @@ export const singleOf = (key: string): string => singles[key] ?? 'entry';
 export function entryName(list: string, entry: Json, at: number): string {
   switch (list) {
     case 'channels':
-      return channelName(valueAt(entry, ['type']));
+      return channelTitle(entry);
     case 'brains':
       return wordOf(valueAt(entry, ['name'])) || 'A brain without a name';
     case 'models':
       return modelName(entry);
-    case 'routes': {
-      const brain = wordOf(valueAt(entry, ['brain'])) || '?';
-      return `${channelName(valueAt(entry, ['channel']))} → ${brain}`;
-    }
     case 'governance':
       return `${wordOf(valueAt(entry, ['tool'])) || '?'}: ${wordOf(valueAt(entry, ['mode']))}`;
     default:

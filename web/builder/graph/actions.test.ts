@@ -33,19 +33,57 @@ test('what is added lacks names alone, and the rest of the text stays', () => {
     (now) => actions.addTo(now, ['brains', 1, 'models']),
   );
   assert.deepEqual([...new Set(errorsOf(text))], ['required']);
-  assert.deepEqual(actions.freeTypes(JSON.parse(text)), ['messenger_b']);
   const [old, now] = [start.split('\n'), new Set(text.split('\n'))];
   const gone = old.filter((line) => !now.has(line)).map((line) => line.trim());
   assert.deepEqual(gone, ['"routes": [{ "channel": "webhook", "brain": "assistant" }],']);
 });
 
-test('a channel has one route, and another brain takes the place of the first', () => {
+test('every other message has one route, and another brain takes the place of the first', () => {
   const { document } = after(
     (now) => actions.addTo(now, ['brains']),
     (now) => actions.route(now, 'webhook', 'brain'),
   );
   assert.deepEqual(document.routes, [{ channel: 'webhook', brain: 'brain' }]);
   assert.deepEqual(after((now) => actions.unroute(now, 'webhook')).document.routes, []);
+});
+
+test('a route with conditions stands before the one that takes every other message', () => {
+  const { document } = after(
+    (now) => actions.addTo(now, ['brains']),
+    (now) => actions.addRoute(now, 'webhook'),
+    (now) => actions.route(now, 'webhook', 'brain'),
+  );
+  assert.deepEqual(document.routes, [
+    { channel: 'webhook', brain: 'assistant', when: { senders: [] } },
+    { channel: 'webhook', brain: 'brain' },
+  ]);
+  const { routes } = after(
+    (now) => actions.addRoute(now, 'webhook'),
+    (now) => actions.unroute(now, 'webhook'),
+  ).document;
+  assert.deepEqual(routes, [{ channel: 'webhook', brain: 'assistant', when: { senders: [] } }]);
+});
+
+test('another channel of a type has a name, a variable and a path of its own', () => {
+  const { document } = after(
+    (now) => actions.addChannel(now, 'webhook'),
+    (now) => actions.addChannel(now, 'messenger_a'),
+    (now) => actions.addChannel(now, 'messenger_a'),
+    (now) => actions.addChannel(now, 'messenger_a'),
+    (now) => actions.route(now, 'telegram-3', 'assistant'),
+  );
+  const facts = document.channels.map((one: Record<string, unknown>) => [one.name, one.token_env]);
+  assert.deepEqual(facts, [
+    [undefined, 'WEBHOOK_SECRET'],
+    ['webhook-2', 'WEBHOOK_SECRET_2'],
+    [undefined, 'TELEGRAM_TOKEN'],
+    ['telegram-2', 'TELEGRAM_TOKEN_2'],
+    ['telegram-3', 'TELEGRAM_TOKEN_3'],
+  ]);
+  assert.match(document.channels[1].webhook.path, /\/webhook-2$/);
+  const text = JSON.stringify(document);
+  const left = JSON.parse(actions.removeFrom({ text, document }, ['channels', 4])!);
+  assert.deepEqual(left.routes, [{ channel: 'webhook', brain: 'assistant' }]);
 });
 
 test('with a brain or a channel its routes go', () => {

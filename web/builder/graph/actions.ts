@@ -3,29 +3,42 @@
  * the history. null: the action is not possible.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { channelTypes, type ChannelType } from '../../../src/channels/registry.ts';
+import type { ChannelType } from '../../../src/channels/registry.ts';
 import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
-import { channelOf, channelsOf, startOf } from '../document/starts.ts';
+import {
+  routesOfChannel,
+  conditionIn,
+  registeredNameIn,
+  routedNameIn,
+} from '../document/channels.ts';
+import { channelOf, placeOfNew, routeFor, startOf } from '../document/starts.ts';
 import { isEqual, isList, valueAt } from '../document/value.ts';
-import { canonical } from '../../../src/config/changes/entries.ts';
+
 import { entriesOf, textAt } from './reading.ts';
 
 type Written = { readonly text: string; readonly document: JsonObject };
 
-/** Routes a channel to a brain, and replaces its former route. */
+/** Lets a brain answer every message of a channel that no route with conditions takes. */
 export function route({ text, document }: Written, channel: string, brain: string): string | null {
-  const known = entriesOf(document, ['routes']).find(({ value }) => {
-    return canonical(textAt(value, 'channel')) === canonical(channel);
-  });
+  const known = routesOfChannel(document, channel).find(({ when }) => when === null);
   if (known !== undefined) return setValue(text, [...known.path, 'brain'], brain, keysAt);
   return append({ text, document }, ['routes'], { channel, brain });
 }
 
+/** Adds a route with conditions before the one that takes every other message. */
+export function addRoute({ text, document }: Written, channel: string): string | null {
+  const entry = routeFor(channel, document);
+  const at = placeOfNew(['routes'], entry, document);
+  if (!isList(document['routes'])) return append({ text, document }, ['routes'], entry);
+  return insertEntry(text, ['routes'], at, entry, keysAt);
+}
+
+/** Removes the route that takes every other message. */
 export function unroute({ text, document }: Written, channel: string): string | null {
   return removeAll(text, document, ({ value }) => {
-    return canonical(textAt(value, 'channel')) === canonical(channel);
+    return routedNameIn(value ?? undefined) === channel && conditionIn(value ?? undefined) === null;
   });
 }
 
@@ -40,14 +53,8 @@ export function shareModel(written: Written, model: Path, brain: Path): string |
   return append(written, list, value);
 }
 
-/** The channel types that the configuration does not have: it has at most one channel of a type. */
-export function freeTypes(document: JsonObject): readonly ChannelType[] {
-  const taken = channelsOf(document);
-  return channelTypes.filter((type) => !taken.includes(type));
-}
-
 export function addChannel(written: Written, type: ChannelType): string | null {
-  return append(written, ['channels'], channelOf(type));
+  return append(written, ['channels'], channelOf(type, written.document));
 }
 
 /** Adds a new brain, or a new model to a brain. */
@@ -61,14 +68,15 @@ export function removeFrom({ text, document }: Written, path: Path): string | nu
   const without = removeAt(text, path);
   const [list] = path;
   if (without === null || path.length !== 2 || list === 'routes') return without;
-  const [key, name] = list === 'channels' ? ['channel', 'type'] : ['brain', 'name'];
-  const value = valueAt(document, path);
-  const gone = canonical(textAt(value, name));
-  const twins = entriesOf(document, [list!]).filter((entry) => {
-    return canonical(textAt(entry.value, name)) === gone;
-  });
+  const isChannel = list === 'channels';
+  const nameOf = (value: Json | null | undefined): string =>
+    isChannel ? registeredNameIn(value ?? undefined) : textAt(value, 'name');
+  const gone = nameOf(valueAt(document, path));
+  const twins = entriesOf(document, [list!]).filter(({ value }) => nameOf(value) === gone);
   if (gone === '' || twins.length > 1) return without;
-  return removeAll(without, document, (one) => canonical(textAt(one.value, key)) === gone);
+  return removeAll(without, document, ({ value }) => {
+    return (isChannel ? routedNameIn(value ?? undefined) : textAt(value, 'brain')) === gone;
+  });
 }
 
 type RouteEntry = ReturnType<typeof entriesOf>[number];

@@ -1,7 +1,9 @@
+import { channelTypes } from '../../../src/channels/registry.ts';
 import { choiceOf } from '../document/choice-words.ts';
+import { channelsOf } from '../document/starts.ts';
 import { Button } from '../../kit/button.tsx';
 import { useDraft } from '../document/store.ts';
-import { addChannel, addTo, freeTypes } from './actions.ts';
+import { addChannel, addTo } from './actions.ts';
 import { change } from './doing.ts';
 import { entriesOf } from './reading.ts';
 
@@ -10,13 +12,13 @@ export function Adding() {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
   const selection = useDraft((state) => state.selection);
-  const free = freeTypes(document);
+  const taken = channelsOf(document);
   const channels = entriesOf(document, ['channels']).length;
   const brains = entriesOf(document, ['brains']).length;
   const brain = selection[0] === 'brains' ? selection.slice(0, 2) : null;
   const models = brain === null ? 0 : entriesOf(document, [...brain, 'models']).length;
   const add = (chosen: string): void => {
-    const type = free.find((one) => one === chosen);
+    const type = channelTypes.find((one) => one === chosen);
     if (type === undefined) return;
     change((now) => addChannel(now, type), { select: ['channels', channels] });
   };
@@ -24,7 +26,7 @@ export function Adding() {
     <>
       <select
         aria-label="Add a channel"
-        disabled={!readable || free.length === 0}
+        disabled={!readable}
         value=""
         onChange={({ target }) => add(target.value)}
         className="min-h-7 w-28 rounded-md border border-edge bg-card px-2 text-sm font-medium text-ink disabled:text-soft"
@@ -32,9 +34,9 @@ export function Adding() {
         <option value="" disabled hidden>
           + Channel
         </option>
-        {free.map((type) => (
+        {channelTypes.map((type) => (
           <option key={type} value={type}>
-            {choiceOf(type)}
+            {taken.includes(type) ? `another ${choiceOf(type)}` : choiceOf(type)}
           </option>
         ))}
       </select>

@@ -1,5 +1,7 @@
 /** Applies the actions of the graph to the draft. */
+import { registeredNameIn } from '../document/channels.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
+
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
@@ -30,7 +32,7 @@ export function connect(source: string, target: string): void {
     return;
   }
   change((now) => {
-    const channel = textAt(valueAt(now.document, from), 'type');
+    const channel = registeredNameIn(valueAt(now.document, from));
     const brain = textAt(valueAt(now.document, to), 'name');
     return channel === '' || brain === '' ? null : route(now, channel, brain);
   });

@@ -51,6 +51,28 @@ test('a private brain shows which model it never asks, and why', () => {
   );
 });
 
+test('each route of a channel is a line with its number and what it takes', () => {
+  const hook = { type: 'webhook', token_env: 'T', webhook: { outbound_url: 'http://a.test/' } };
+  const { edges, nodes } = draw({
+    ...example('echo'),
+    channels: [{ ...hook, name: 'intake' }],
+    routes: [
+      { channel: 'intake', brain: 'echo', when: { senders: ['17'] } },
+      { channel: 'intake', brain: 'echo' },
+    ],
+  });
+  const routes = edges.filter(({ kind }) => kind === 'route');
+  assert.deepEqual(
+    routes.map(({ label, words, at }) => [label, words, at]),
+    [
+      ['route 1, sender 17: intake is answered by echo', '1 · sender 17', 0],
+      ['route 2, every other message: intake is answered by echo', '2 · every other message', 1],
+    ],
+  );
+  const [channel] = nodes;
+  assert.deepEqual([channel!.title, channel!.facts.split(' · ')[0]], ['intake', 'Webhook']);
+});
+
 test('an order gives ranks, and an agent asks all of its models by them', () => {
   const document = example('consensus') as {
     brains: { agent?: object; policy: object }[];

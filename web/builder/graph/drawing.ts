@@ -9,6 +9,14 @@ import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, wordOf } from '../document/value.ts';
+import { beginningOf } from '../../kit/shorten.ts';
+import {
+  listedChannels,
+  listedRoutes,
+  takenBy,
+  type ListedRoute,
+  registeredNameIn,
+} from '../document/channels.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
@@ -30,7 +38,13 @@ type Common = {
 };
 
 export type GraphNode =
-  | (Common & { readonly kind: 'channel'; readonly type: string })
+  | (Common & {
+      readonly kind: 'channel';
+      /** The registered name. */
+      readonly name: string;
+      /** The number of its routes. Each has a point of its own where its line begins. */
+      readonly routes: number;
+    })
   | (Common & { readonly kind: 'brain' })
   | (Common & {
       readonly kind: 'model';
@@ -48,10 +62,11 @@ export type GraphEdge = {
   readonly target: string;
   readonly dim: boolean;
   readonly label: string;
-  /**
-   * The names of its two ends in a running svc: the type of a channel, the name of a brain or
-   * model.
-   */
+  /** What is written on the line of one of several routes: `2 · chat -100123`. */
+  readonly words: string | null;
+  /** The place of a route among the routes of its channel, from 0. */
+  readonly at: number;
+  /** The names of its two ends in a running svc: of a channel its registered name. */
   readonly from: string;
   readonly to: string;
 };
@@ -62,26 +77,19 @@ export type Drawing = {
 };
 
 export const nodeWidth = 240;
+/** The columns; where routes have conditions, their lines have space for words. */
 const columnX = { channel: 0, brain: 310, model: 620 } as const;
+const wordsWidth = 130;
 const gaps = { entry: 16, brain: 40 } as const;
 
 export function drawingOf(document: JsonObject, problems: readonly ConfigProblem[]): Drawing {
-  const routes = routesOf(document);
+  const routes = listedRoutes(document);
   const found = new Finder(document, problems);
   const brains = brainNodes(document, routes, found);
   const channels = channelNodes(document, routes, brains, found);
   const edges = [...routeEdges(routes, channels, brains), ...modelEdges(brains)];
-  return { nodes: [...channels, ...brains], edges };
-}
-
-type Route = { readonly path: Path; readonly channel: string; readonly brain: string };
-
-function routesOf(document: JsonObject): readonly Route[] {
-  return entriesOf(document, ['routes']).map(({ path, value }) => ({
-    path,
-    channel: canonical(textAt(value, 'channel')),
-    brain: textAt(value, 'brain'),
-  }));
+  const space = routes.some(({ when }) => when !== null) ? wordsWidth : 0;
+  return { nodes: [...channels, ...brains.map((node) => ({ ...node, x: node.x + space }))], edges };
 }
 
 /** Finds the one node that a problem belongs to. */
@@ -108,10 +116,8 @@ function idFor(document: JsonObject, path: Path): string | null {
   const [list, index, inner, at] = path;
   if (typeof index !== 'number') return null;
   if (list === 'routes') {
-    const route = entriesOf(document, ['routes'])[index];
-    const type = canonical(textAt(route?.value, 'channel'));
-    const channels = entriesOf(document, ['channels']);
-    const channel = channels.find(({ value }) => canonical(textAt(value, 'type')) === type);
+    const name = listedRoutes(document)[index]?.channel;
+    const channel = listedChannels(document).find((one) => one.name === name);
     return channel === undefined ? null : textOf(channel.path);
   }
   if (list === 'brains' && inner === 'models' && typeof at === 'number') {
@@ -122,7 +128,7 @@ function idFor(document: JsonObject, path: Path): string | null {
 
 function brainNodes(
   document: JsonObject,
-  routes: readonly Route[],
+  routes: readonly ListedRoute[],
   found: Finder,
 ): readonly GraphNode[] {
   let y = 0;
@@ -201,25 +207,30 @@ function modelNodes(
 /** Puts each channel beside its brain where there is space, and the other channels below. */
 function channelNodes(
   document: JsonObject,
-  routes: readonly Route[],
+  routes: readonly ListedRoute[],
   brains: readonly GraphNode[],
   found: Finder,
 ): readonly GraphNode[] {
   const nodes = entriesOf(document, ['channels']).map(({ path, value }) => {
     const type = canonical(textAt(value, 'type'));
-    const route = routes.find(({ channel }) => channel === type && type !== '');
+    const name = registeredNameIn(value ?? undefined);
+    const own = routes.filter(({ channel }) => channel === name && name !== '');
+    const route = own.find(({ when }) => when === null) ?? own[0];
     const brain = brains.find(({ kind, title }) => kind === 'brain' && title === route?.brain);
     const problems = found.of(path);
     const isTold = problems.some(({ code }) => code === 'channel_without_route');
     const remark = route === undefined && !isTold ? 'no route: not started' : null;
-    const height = heightOf(remark, problems);
+    const height = Math.max(heightOf(remark, problems), own.length * routeHeight);
+    const facts = channelFacts(value, type);
+    const platform = findKind(type)?.name;
     const node: GraphNode = {
       kind: 'channel',
       id: textOf(path),
       path,
-      type,
-      title: type === '' ? 'a channel without a type' : channelName(type),
-      facts: channelFacts(value, type),
+      name,
+      routes: own.length,
+      title: name === '' ? 'a channel without a type' : channelName(name),
+      facts: name === type || platform === undefined ? facts : `${platform} · ${facts}`,
       remark,
       dim: route === undefined,
       problems,
@@ -254,19 +265,31 @@ function heightOf(remark: string | null, problems: readonly ConfigProblem[]): nu
   return 56 + (remark === null ? 0 : 20) + (problems.length === 0 ? 0 : 40);
 }
 
+/** In pixels: the words of two lines from one channel to one brain stand half of it apart. */
+const routeHeight = 36;
+const wordsMax = 24;
+
 function routeEdges(
-  routes: readonly Route[],
+  routes: readonly ListedRoute[],
   channels: readonly GraphNode[],
   brains: readonly GraphNode[],
 ): readonly GraphEdge[] {
-  return routes.flatMap(({ path, channel, brain }) => {
-    const source = channels.find((node) => node.kind === 'channel' && node.type === channel);
+  return routes.flatMap((route) => {
+    const { path, channel, brain, number } = route;
+    const source = channels.find((node) => node.kind === 'channel' && node.name === channel);
     const target = brains.find(({ kind, title }) => kind === 'brain' && title === brain);
     if (source === undefined || target === undefined) return [];
-    const label = `${channelName(channel)} is answered by ${brain}`;
+    const own = routes.filter((one) => one.channel === channel);
+    const taken = takenBy(route, routes);
+    const isOnly = own.length === 1 && route.when === null;
+    const which = isOnly ? '' : `route ${number}, ${taken}: `;
+    const label = `${which}${channelName(channel)} is answered by ${brain}`;
+    const words = own.every(({ when }) => when === null)
+      ? null
+      : `${number} · ${beginningOf(taken, wordsMax)}`;
     const id = textOf(path);
     const ends = { source: source.id, target: target.id, from: channel, to: brain };
-    return [{ id, kind: 'route', path, ...ends, dim: false, label }];
+    return [{ id, kind: 'route', path, ...ends, dim: false, label, words, at: own.indexOf(route) }];
   });
 }
 
@@ -287,6 +310,8 @@ function modelEdges(brains: readonly GraphNode[]): readonly GraphEdge[] {
         target: node.id,
         dim: node.dim,
         label,
+        words: null,
+        at: 0,
         from: owner.title,
         to: node.name,
       },

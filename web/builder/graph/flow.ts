@@ -41,17 +41,26 @@ function flowNode(shown: GraphNode, part: number): FlowNode {
     position: Position.Right,
     x: width - 7,
   } as const;
+  const sources = startsOf(shown).map((part, at) => {
+    return { ...source, id: String(at), y: height * part - 7 };
+  });
   return {
     id,
     type: 'shown',
     position: { x, y },
     ...size,
     measured: size,
-    handles: kind === 'channel' ? [source] : kind === 'model' ? [target] : [target, source],
+    handles: kind === 'channel' ? sources : kind === 'model' ? [target] : [target, source],
     data: { shown },
     ariaLabel: labelOf(shown),
     domAttributes: { 'aria-roledescription': kind },
   };
+}
+
+/** Where the lines of a channel's routes begin, as parts of its height from above. */
+export function startsOf(node: GraphNode): readonly number[] {
+  const many = node.kind === 'channel' ? Math.max(1, node.routes) : 1;
+  return Array.from({ length: many }, (_, at) => (at + 0.5) / many);
 }
 
 /** The node's text for screen readers. */
@@ -66,16 +75,18 @@ export function flowEdges(
   selection: Path,
   throughput: ThroughputStatus | null,
 ): Edge[] {
-  return edges.map(({ id, kind, path, source, target, dim, label, from, to }) => {
+  return edges.map(({ id, kind, path, source, target, dim, label, words, at, from, to }) => {
     const count = kind === 'route' ? answered(throughput, from, to) : asked(throughput, from, to);
     const isBusy = count > 0;
     return {
       id,
       source,
+      ...(kind === 'route' && { sourceHandle: String(at) }),
       target,
       className: dim ? 'dim' : isBusy ? 'busy' : '',
       ariaLabel: isBusy ? `${label}, ${count} in the last minute` : label,
       ...(isBusy && { label: `${count}/min` }),
+      ...(words !== null && { label: words }),
       data: { kind },
       selected: kind === 'route' && isSamePath(path, selection),
       selectable: kind === 'route',

@@ -6,6 +6,7 @@ import { State } from '../../kit/state.tsx';
 import { useDraft } from '../document/store.ts';
 import { withPlaces } from '../outline/place-words.ts';
 import type { GraphNode } from './drawing.ts';
+import { startsOf } from './flow.ts';
 
 export type FlowNode = Node<{ readonly shown: GraphNode }>;
 
@@ -44,7 +45,20 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
         </div>
       )}
       {kind === 'channel' ? null : <Handle type="target" position={Position.Left} />}
-      {kind === 'model' ? null : <Handle type="source" position={Position.Right} />}
+      {kind === 'brain' ? <Handle type="source" position={Position.Right} /> : null}
+      {kind === 'channel'
+        ? startsOf(shown).map((part, at) => (
+            <Handle
+              // The lines of a channel are known by their places.
+              // oxlint-disable-next-line react/no-array-index-key
+              key={at}
+              id={String(at)}
+              type="source"
+              position={Position.Right}
+              style={{ top: `${part * 100}%` }}
+            />
+          ))
+        : null}
     </div>
   );
 });

@@ -6,10 +6,23 @@ import { State } from '../../kit/state.tsx';
 import { isSamePath, startsWith } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
-import { canonical } from '../../../src/config/changes/entries.ts';
+
+import type { JsonObject } from '../../../src/config/locate.ts';
+
+import { visible } from '../../kit/visible.ts';
+import {
+  listedRoutes,
+  placeForRoute,
+  routesOfChannel,
+  titleOfName,
+  conditionWords,
+  registeredNameIn,
+} from '../document/channels.ts';
+import { channelsOf } from '../document/starts.ts';
+import { goToField } from '../shell/going.ts';
 import { LiveLink } from '../outline/live-link.tsx';
 import { placeWords, withPlaces } from '../outline/place-words.ts';
-import { removeFrom, route, shareModel, unroute } from './actions.ts';
+import { addRoute, removeFrom, route, shareModel, unroute } from './actions.ts';
 import { change } from './doing.ts';
 import type { Drawing, GraphNode } from './drawing.ts';
 import { entriesOf, textAt } from './reading.ts';
@@ -98,7 +111,7 @@ function Chosen({ node }: { readonly node: GraphNode }) {
 function Connections({ node }: { readonly node: GraphNode }) {
   switch (node.kind) {
     case 'channel':
-      return <RouteOf node={node} />;
+      return <RoutesOf node={node} />;
     case 'brain':
       return <EndsOf node={node} />;
     case 'model':
@@ -108,37 +121,74 @@ function Connections({ node }: { readonly node: GraphNode }) {
   }
 }
 
-/** The brain that answers a channel. */
-function RouteOf({ node }: { readonly node: GraphNode }) {
+/** The routes of a channel, and the brain that answers every other message. */
+function RoutesOf({ node }: { readonly node: GraphNode }) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
-  const type = textAt(valueAt(document, node.path), 'type');
+  const name = registeredNameIn(valueAt(document, node.path));
   const brains = entriesOf(document, ['brains']).map(({ value }) => textAt(value, 'name'));
-  const known = entriesOf(document, ['routes']).find(({ value }) => {
-    return canonical(textAt(value, 'channel')) === canonical(type);
-  });
-  const current = textAt(known?.value, 'brain');
+  const routes = routesOfChannel(document, name);
+  const conditional = routes.filter(({ when }) => when !== null);
+  const current = routes.find(({ when }) => when === null)?.brain ?? '';
   const names = [...new Set([...brains, current])].filter((name) => name !== '');
+  const none = conditional.length === 0 ? 'the channel is not started' : 'a route is missing';
   return (
-    <SelectField
-      id="connect-brain"
-      label="Connect to the brain"
-      value={current}
-      disabled={!readable || type === ''}
-      onChange={({ target: { value } }) =>
-        change((now) => (value === '' ? unroute(now, type) : route(now, type, value)), {
-          group: `route ${type}`,
-        })
-      }
-      options={[
-        { value: '', label: 'none: the channel is not started' },
-        ...names.map((name) => ({
-          value: name,
-          label: brains.includes(name) ? name : `${name} (there is no such brain)`,
-        })),
-      ]}
-    />
+    <>
+      {conditional.length === 0 ? null : (
+        <ul aria-label="Routes with conditions" className="flex flex-col gap-1 text-sm">
+          {conditional.map(({ path, number, when, brain }) => (
+            <li key={number} className="flex flex-wrap items-center gap-x-2 wrap-anywhere">
+              <span className="min-w-0 flex-1">
+                {visible(`Route ${number}: ${conditionWords(when)} → ${brain || '?'}`)}
+              </span>
+              <Button
+                small
+                kind="quiet"
+                aria-label={`Open route ${number}`}
+                onClick={() => goToField(path)}
+              >
+                Open
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <SelectField
+        id="connect-brain"
+        label={
+          conditional.length === 0
+            ? 'Connect to the brain'
+            : 'Connect every other message to the brain'
+        }
+        value={current}
+        disabled={!readable || name === ''}
+        onChange={({ target: { value } }) =>
+          change((now) => (value === '' ? unroute(now, name) : route(now, name, value)), {
+            group: `route ${name}`,
+          })
+        }
+        options={[
+          { value: '', label: `none: ${none}` },
+          ...names.map((brain) => ({
+            value: brain,
+            label: brains.includes(brain) ? brain : `${brain} (there is no such brain)`,
+          })),
+        ]}
+      />
+      {current === '' ? null : (
+        <div>
+          <Button small disabled={!readable} onClick={() => addTo(document, name)}>
+            Add a route with conditions
+          </Button>
+        </div>
+      )}
+    </>
   );
+}
+
+function addTo(document: JsonObject, channel: string): void {
+  const path = ['routes', placeForRoute(document, channel)];
+  if (change((now) => addRoute(now, channel))) goToField(path);
 }
 
 /** The channels that a brain answers, and models of other brains that it could also ask. */
@@ -146,11 +196,10 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
   const name = textAt(valueAt(document, node.path), 'name');
-  const channels = entriesOf(document, ['channels']).map(({ value }) => textAt(value, 'type'));
-  const routed = entriesOf(document, ['routes']).flatMap(({ value }) => {
-    return textAt(value, 'brain') === name ? [canonical(textAt(value, 'channel'))] : [];
-  });
-  const others = channels.filter((type) => type !== '' && !routed.includes(canonical(type)));
+  const own = listedRoutes(document).filter(({ brain }) => brain === name && name !== '');
+  const routed = [...new Set(own.map(({ channel }) => channel))];
+  const whole = own.flatMap(({ channel, when }) => (when === null ? [channel] : []));
+  const others = channelsOf(document).filter((channel) => !whole.includes(channel));
   const models = entriesOf(document, ['brains'])
     .filter(({ path }) => !isSamePath(path, node.path))
     .flatMap(({ path, value }) => {
@@ -175,7 +224,7 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
           onChange={({ target }) => change((now) => route(now, target.value, name))}
           options={[
             { value: '', label: 'Choose a channel' },
-            ...others.map((type) => ({ value: type, label: channelName(canonical(type)) })),
+            ...others.map((value) => ({ value, label: titleOfName(document, value) })),
           ]}
         />
       )}

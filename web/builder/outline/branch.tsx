@@ -52,7 +52,9 @@ export function Branch({ row, current, selected, open, onToggle }: Props) {
         <AsWritten text={node.label} />
       </span>
       {node.note === null ? null : (
-        <span className="shrink-0 text-xs font-normal text-soft">{node.note}</span>
+        <span className="max-w-[60%] shrink-0 truncate text-xs font-normal text-soft">
+          <AsWritten text={node.note} />
+        </span>
       )}
       <Marks row={row} open={open} />
     </div>

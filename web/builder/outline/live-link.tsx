@@ -1,3 +1,4 @@
+import { registeredNameIn } from '../document/channels.ts';
 import { canonical, keyedEntries } from '../../../src/config/changes/entries.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
@@ -34,7 +35,7 @@ function livePlace(path: Path, document: JsonObject, used: JsonObject): LivePlac
   const [list, , inside] = path;
   if (!isObject(entry)) return null;
   if (list === 'channels' && path.length === 2) {
-    const channel = canonical(wordOf(entry['type']));
+    const channel = registeredNameIn(entry);
     return isUsed(used['channels'], 'channels', channel)
       ? { words: 'Its messages', view: 'messages', channel }
       : null;

@@ -2,7 +2,7 @@ import { useDeferredValue, useMemo, useRef, useState, type KeyboardEvent } from 
 import { Button } from '../../kit/button.tsx';
 import { inputLook } from '../../kit/field.tsx';
 import { isSamePath, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { startOf } from '../document/starts.ts';
+import { addEntry } from '../document/added.ts';
 import { useDraft } from '../document/store.ts';
 import { isList, valueAt } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
@@ -161,10 +161,8 @@ const kinds = [
 function Adding() {
   const readable = useDraft((state) => state.readable);
   const add = (list: Path, label: string): void => {
-    const draft = useDraft.getState();
-    const entries = valueAt(draft.document, list);
-    const path = [...list, isList(entries) ? entries.length : 0];
-    draft.insert(list, path.length === 0 ? 0 : Number(path.at(-1)), startOf(path, draft.document));
+    const path = addEntry(list);
+    if (path === null) return;
     announce(`${label} added.`);
     goToField(path);
   };

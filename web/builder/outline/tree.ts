@@ -1,8 +1,12 @@
 /** The configuration as a tree of its parts, which the outline shows. */
-import { findKind } from '../../../src/channels/registry.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { schema } from '../../../src/config/schema.ts';
-import { meant } from '../document/fields.ts';
+import {
+  channelTitle,
+  listedRoutes,
+  takenBy,
+  titleOfName,
+  type ListedRoute,
+} from '../document/channels.ts';
 import { startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { modelUsesOf } from '../document/privacy-filter.ts';
 import { isObject } from '../../../src/lib/json.ts';
@@ -23,7 +27,7 @@ export function treeOf(document: JsonObject): readonly TreeNode[] {
   return [
     listNode(document, 'channels', 'Channels', channelNode),
     listNode(document, 'brains', 'Brains', brainNode),
-    listNode(document, 'routes', 'Routes', routeNode),
+    listNode(document, 'routes', 'Routes', routeNodeIn(document)),
     blockNode(document, 'storage', 'Storage'),
     blockNode(document, 'session', 'Sessions'),
     blockNode(document, 'observability', 'Admin server'),
@@ -74,13 +78,7 @@ function blockNode(document: JsonObject, key: string, label: string): TreeNode {
 }
 
 function channelNode(entry: Json, path: Path): TreeNode {
-  return leaf(path, channelName(valueAt(entry, ['type'])));
-}
-
-/** The platform's common name, for any name of the type in the file. */
-export function channelName(type: Json | undefined): string {
-  const name = meant(schema.fields.channels.items.fields.type, type);
-  return name === null ? 'a channel' : (findKind(name)?.name ?? name);
+  return leaf(path, channelTitle(entry));
 }
 
 function brainNode(entry: Json, path: Path): TreeNode {
@@ -105,9 +103,19 @@ export function modelName(model: Json): string {
   return wordOf(valueAt(model, ['model_id'])) || 'a model without a name';
 }
 
-function routeNode(entry: Json, path: Path): TreeNode {
-  const brain = wordOf(valueAt(entry, ['brain'])) || '?';
-  return leaf(path, `${channelName(valueAt(entry, ['channel']))} → ${brain}`);
+/** Where a channel has several routes, the note says which messages each takes. */
+function routeNodeIn(document: JsonObject): Make {
+  const all = listedRoutes(document);
+  return (_, path) => {
+    const route = all[Number(path[1])]!;
+    const isOnly = route.when === null && takenBy(route, all) === 'every message';
+    return leaf(path, routeTitle(route, document), isOnly ? null : takenBy(route, all));
+  };
+}
+
+/** `support (Telegram) → coder` */
+function routeTitle({ channel, brain }: ListedRoute, document: JsonObject): string {
+  return `${titleOfName(document, channel)} → ${brain || '?'}`;
 }
 
 function leaf(path: Path, label: string, note: string | null = null): TreeNode {

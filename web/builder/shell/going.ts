@@ -57,6 +57,21 @@ export function setOpened(path: Path, open: boolean): void {
   useGoing.setState(({ opened }) => ({ opened: { ...opened, [textOf(path)]: open } }));
 }
 
+/** Two entries of a list change places, and so do their cards. */
+export function swapOpened(one: Path, other: Path): void {
+  const [from, to] = [textOf(one), textOf(other)];
+  useGoing.setState(({ opened }) => {
+    const rest = Object.entries(opened).map(([path, open]) => {
+      const [around, next] = isAt(path, from) ? [from, to] : isAt(path, to) ? [to, from] : ['', ''];
+      return [next + path.slice(around.length), open] as const;
+    });
+    return { opened: Object.fromEntries(rest) };
+  });
+}
+
+const isAt = (path: string, around: string): boolean =>
+  path === around || path.startsWith(`${around}.`);
+
 const framesMax = 12;
 
 /** Moves the focus to the target when the form shows it. The form uses it. */

@@ -1,4 +1,3 @@
-import { channelName } from '../../../src/channels/registry.ts';
 import { Button } from '../../kit/button.tsx';
 import { Field, inputLook, SelectField, TextField } from '../../kit/field.tsx';
 import { Notice } from '../../kit/notice.tsx';
@@ -8,13 +7,15 @@ import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { change } from '../graph/doing.ts';
 import { entriesOf, textAt } from '../graph/reading.ts';
-import { canonical } from '../../../src/config/changes/entries.ts';
+import { titleOfName } from '../document/channels.ts';
+import { channelsOf } from '../document/starts.ts';
 import { keepCase } from './cases.ts';
 import { Cases } from './cases-view.tsx';
 import { FromMessage } from './from-message.tsx';
 import { CostWarning, paidModels } from './cost.tsx';
 import { TrialView } from './trial-view.tsx';
 import { attempt, keyOf, nothingAsked, stopAll, useTrials, write, type Asked } from './trials.ts';
+import { WhichRoute } from './which-route.tsx';
 import { some } from '../../kit/words.ts';
 import type { Earlier } from '../../../src/config/test-case.ts';
 
@@ -51,6 +52,7 @@ export function TryView() {
         />
         <Asking key={name} brain={chosen.path} name={name} />
       </Panel>
+      <WhichRoute />
       <Cases brain={chosen.path} name={name} />
     </div>
   );
@@ -95,7 +97,7 @@ function Asking({ brain, name }: AskingProps) {
         />
       </Field>
       <History turns={history} onChange={(turns) => write(name, { history: turns })} />
-      <Channel brain={brain} value={channel} onChange={(type) => write(name, { channel: type })} />
+      <Channel brain={brain} value={channel} onChange={(by) => write(name, { channel: by })} />
       {isPrivate ? <Private /> : null}
       <CostWarning models={paid} />
       <div className="flex flex-wrap gap-2">
@@ -141,9 +143,7 @@ function Channel({
 }) {
   const document = useDraft((state) => state.document);
   if (valueAt(document, [...brain, 'agent']) === undefined) return null;
-  const types = entriesOf(document, ['channels'])
-    .map((entry) => canonical(textAt(entry.value, 'type')))
-    .filter((type) => type !== '');
+  const names = [...new Set(channelsOf(document))];
   return (
     <SelectField
       id="try-channel"
@@ -153,7 +153,7 @@ function Channel({
       onChange={({ target }) => onChange(target.value)}
       options={[
         { value: '', label: 'the channel that is routed to it' },
-        ...types.map((type) => ({ value: type, label: channelName(type) })),
+        ...names.map((name) => ({ value: name, label: titleOfName(document, name) })),
       ]}
     />
   );

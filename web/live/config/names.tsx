@@ -24,8 +24,10 @@ export function Names({ names }: { readonly names: ConfigNames }) {
       </Fact>
       <Fact name="Routes">
         <List>
-          {routes.map(({ channel, brain }) => (
-            <li key={`${channel} ${brain}`}>
+          {routes.map(({ channel, brain }, index) => (
+            // Two routes of a channel may lead to one brain.
+            // oxlint-disable-next-line react/no-array-index-key
+            <li key={`${channel} ${brain} ${index}`}>
               <Link to={{ view: 'messages', channel }}>{channelName(channel)}</Link> →{' '}
               <Link to={{ view: 'messages', brain }}>
                 <AsWritten text={brain} />

@@ -29,7 +29,7 @@ export function Groups({ channel, now }: Props) {
   useRefresh(['reply_delivered', 'delivery_failed', 'operator_wrote'], again);
   const rows = (value?.rows ?? []).filter((group) => isOn(group, channel));
   const status = useStatus().value;
-  // A receiver has the name of a channel type, since all bots of a messenger are one receiver.
+  // A receiver has the registered name of its channel: all bots of that name are one receiver.
   const failing = (status === null ? [] : failingReceivers(status)).filter(
     (one) => channel === '' || one.channel === registeredNameOf(channel as ChannelKey),
   );

@@ -10,10 +10,15 @@ import { count } from '../../kit/words.ts';
 import { useMedia } from '../use-media.ts';
 import { graphOf, type FlowGraph, type FlowNode } from './graph.ts';
 import { lineKey, ratesOf, type Rates } from './rates.ts';
+import type { RouteStatus } from '../../../src/admin/admin.ts';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useRefresh } from '../use-refresh.ts';
 import { useStatus } from '../status.tsx';
 
 /** In pixels: space for a name, a state, and the targets. */
 const nodeHeight = 96;
+/** In pixels: another line of a channel, for each of its routes. */
+const routeHeight = 22;
 const gap = 14;
 /** Left edge and width of the columns in per cent. */
 const columnAt = [0, 36, 72] as const;
@@ -22,8 +27,11 @@ const columnWidth = 28;
 /** A read-only map: channels, the brains that answer them, and the models that the brains ask. */
 export function FlowMap() {
   const { value: status, refused } = useStatus();
+  const { value: routes, again } = useAsked<{ readonly rows: readonly RouteStatus[] }>('routes');
+  useRefresh(['plan_used'], again);
   const isWide = useMedia('(min-width: 48rem)');
   const canEdit = status?.access === 'operator';
+  const rates = status === null ? noRates : ratesOf(status);
   return (
     <Panel
       title="Flow"
@@ -35,15 +43,17 @@ export function FlowMap() {
       ) : (
         <OfBefore when={refused !== null}>
           {isWide ? (
-            <Drawing graph={graphOf(status)} rates={ratesOf(status)} canEdit={canEdit} />
+            <Drawing graph={graphOf(status, routes?.rows)} {...{ rates, canEdit }} />
           ) : (
-            <Lists graph={graphOf(status)} rates={ratesOf(status)} canEdit={canEdit} />
+            <Lists graph={graphOf(status, routes?.rows)} {...{ rates, canEdit }} />
           )}
         </OfBefore>
       )}
     </Panel>
   );
 }
+
+const noRates: Rates = { nodes: new Map(), lines: new Map() };
 
 type Props = {
   readonly graph: FlowGraph;
@@ -54,8 +64,8 @@ type Props = {
 
 function Drawing({ graph, rates, canEdit }: Props) {
   const { columns } = graph;
-  const most = Math.max(...columns.map(({ nodes }) => nodes.length));
-  const height = most * (nodeHeight + gap) - gap;
+  const ends = columns.map(({ nodes }) => topOf(nodes, nodes.length));
+  const height = Math.max(...ends) - gap;
   return (
     <div>
       <div className="relative h-7">
@@ -80,8 +90,8 @@ function Drawing({ graph, rates, canEdit }: Props) {
                 style={{
                   left: `${columnAt[column]}%`,
                   width: `${columnWidth}%`,
-                  top: topOf(index),
-                  height: nodeHeight,
+                  top: topOf(nodes, index),
+                  height: heightOf(node),
                 }}
               >
                 <Node node={node} rates={rates} canEdit={canEdit} />
@@ -94,16 +104,23 @@ function Drawing({ graph, rates, canEdit }: Props) {
   );
 }
 
-const topOf = (index: number): number => index * (nodeHeight + gap);
+/** Where a node of a column begins; behind the last one, where another would. */
+function topOf(nodes: readonly FlowNode[], index: number): number {
+  return nodes.slice(0, index).reduce((sum, node) => sum + heightOf(node) + gap, 0);
+}
+
+function heightOf({ routes }: FlowNode): number {
+  return nodeHeight + Math.max(0, routes.length - 1) * routeHeight;
+}
 
 type EdgesProps = Omit<Props, 'canEdit'> & { readonly height: number };
 
 function Edges({ graph, rates, height }: EdgesProps) {
   const spots = new Map(
     graph.columns.flatMap(({ nodes }, column) =>
-      nodes.map(({ key }, index) => {
-        const spot = { x: columnAt[column]!, y: topOf(index) + nodeHeight / 2 };
-        return [key, spot] as const;
+      nodes.map((node, index) => {
+        const spot = { x: columnAt[column]!, y: topOf(nodes, index), height: heightOf(node) };
+        return [node.key, { ...spot, lines: Math.max(1, node.routes.length) }] as const;
       }),
     ),
   );
@@ -114,16 +131,17 @@ function Edges({ graph, rates, height }: EdgesProps) {
       preserveAspectRatio="none"
       className="absolute inset-0 size-full"
     >
-      {graph.edges.map(({ from, to, isOpen }) => {
+      {graph.edges.map(({ from, to, isOpen, at }) => {
         const [a, b] = [spots.get(from), spots.get(to)];
         if (a === undefined || b === undefined) return null;
         const x = a.x + columnWidth;
         const middle = (a.x + columnWidth + b.x) / 2;
+        const [begin, end] = [a.y + (a.height * (at + 0.5)) / a.lines, b.y + b.height / 2];
         const isBusy = isOpen && (rates.lines.get(lineKey(from, to)) ?? 0) > 0;
         return (
           <path
-            key={`${from} ${to}`}
-            d={`M ${x} ${a.y} C ${middle} ${a.y}, ${middle} ${b.y}, ${b.x} ${b.y}`}
+            key={`${from} ${to} ${at}`}
+            d={`M ${x} ${begin} C ${middle} ${begin}, ${middle} ${end}, ${b.x} ${end}`}
             fill="none"
             stroke="currentColor"
             strokeWidth={isBusy ? 2.5 : 1.5}
@@ -156,7 +174,7 @@ function Lists({ graph, rates, canEdit }: Props) {
 type NodeProps = Omit<Props, 'graph'> & { readonly node: FlowNode };
 
 function Node({ node, rates, canEdit }: NodeProps) {
-  const { key, name, tone, state, to, place, at } = node;
+  const { key, name, tone, state, to, routes, place, at } = node;
   const rate = rates.nodes.get(key) ?? 0;
   return (
     <div className="relative flex h-full flex-col justify-center gap-0.5 rounded-md border border-line bg-card px-3 py-2 hover:border-edge">
@@ -175,7 +193,16 @@ function Node({ node, rates, canEdit }: NodeProps) {
         </span>
         {canEdit ? <Edit name={name} at={at} /> : null}
       </div>
-      {to.length === 0 ? null : (
+      {routes.length === 0 ? null : (
+        <ol aria-label="Routes" className="text-sm text-soft">
+          {routes.map(({ words, brain }) => (
+            <li key={words} className="truncate" title={visible(`${words} → ${brain}`)}>
+              <AsWritten text={`${words} → ${brain}`} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {to.length === 0 || routes.length > 0 ? null : (
         <p className="truncate text-sm text-soft">
           <span aria-hidden="true">→ </span>
           <span className="sr-only">leads to </span>

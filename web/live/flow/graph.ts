@@ -1,11 +1,13 @@
 /** Channels, brains and models as the nodes of a map with three columns. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
-import type { Status } from '../../../src/admin/admin.ts';
+import type { RouteStatus, Status } from '../../../src/admin/admin.ts';
 import { healthSentences } from '../../../src/domain/health.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';
+import { nameOf } from '../channels.ts';
+import { linesOf, routesOf, type FlowRoute } from './routes.ts';
 import { failingReceivers } from '../overview/receivers.ts';
 
 export type FlowNode = {
@@ -16,26 +18,38 @@ export type FlowNode = {
   readonly state: string;
   /** The names of the nodes that it passes messages to. */
   readonly to: readonly string[];
+  /** The routes of a channel, if it has several or one with conditions; else none. */
+  readonly routes: readonly FlowRoute[];
   readonly place: Place;
   /** The path in the configuration in use: `brains[0].models[1]`. */
   readonly at: string;
 };
 
-export type FlowEdge = { readonly from: string; readonly to: string; readonly isOpen: boolean };
+export type FlowEdge = {
+  readonly from: string;
+  readonly to: string;
+  readonly isOpen: boolean;
+  /** The place of a route among those of its channel, from 0; of another line 0. */
+  readonly at: number;
+};
 
 export type FlowGraph = {
   readonly columns: readonly { readonly title: string; readonly nodes: readonly FlowNode[] }[];
   readonly edges: readonly FlowEdge[];
 };
 
-export function graphOf(status: Status): FlowGraph {
+/** @param routes of the service; null: they are not known, and each channel has one line */
+export function graphOf(status: Status, routes: readonly RouteStatus[] | null = null): FlowGraph {
   const { channels, brains } = status;
   const deaf = new Set(failingReceivers(status).map(({ channel }) => channel));
   const working = channels.filter(({ state }) => state === 'up' || state === 'degraded');
-  const served = new Set(working.map(({ brain }) => brain));
+  const served = new Set(working.flatMap((one) => routesOf(one, routes).map(({ brain }) => brain)));
   return {
     columns: [
-      { title: 'Channels', nodes: channels.map((one, index) => channelNode(one, index, deaf)) },
+      {
+        title: 'Channels',
+        nodes: channels.map((one, index) => channelNode(one, index, deaf, routes)),
+      },
       {
         title: 'Brains',
         nodes: brains.map((brain, index) =>
@@ -45,13 +59,16 @@ export function graphOf(status: Status): FlowGraph {
       { title: 'Models', nodes: modelNodes(status) },
     ],
     edges: [
-      ...channels.flatMap(({ type, brain, state }) => {
-        if (brain === null) return [];
-        return [{ from: `channel ${type}`, to: `brain ${brain}`, isOpen: state !== 'unrouted' }];
+      ...channels.flatMap((channel) => {
+        const from = `channel ${nameOf(channel)}`;
+        const isOpen = channel.state !== 'unrouted';
+        return routesOf(channel, routes).map(({ brain }, at) => {
+          return { from, to: `brain ${brain}`, isOpen, at };
+        });
       }),
       ...brains.flatMap(({ name: brain, models }) =>
         models.map(({ name, state }) => {
-          return { from: `brain ${brain}`, to: `model ${name}`, isOpen: state === 'asked' };
+          return { from: `brain ${brain}`, to: `model ${name}`, isOpen: state === 'asked', at: 0 };
         }),
       ),
     ],
@@ -59,18 +76,23 @@ export function graphOf(status: Status): FlowGraph {
 }
 
 function channelNode(
-  { type, state, brain }: Status['channels'][number],
+  channel: Status['channels'][number],
   index: number,
   deaf: ReadonlySet<string>,
+  all: readonly RouteStatus[] | null,
 ): FlowNode {
-  const isDeaf = deaf.has(type);
+  const { state } = channel;
+  const name = nameOf(channel);
+  const isDeaf = deaf.has(name);
+  const routes = routesOf(channel, all);
   return {
-    key: `channel ${type}`,
-    name: channelName(type),
+    key: `channel ${name}`,
+    name: channelName(name),
     tone: isDeaf ? 'bad' : toneOf(state),
     state: isDeaf ? 'its replies do not arrive' : spaced(state),
-    to: brain === null ? [] : [brain],
-    place: { view: 'messages', channel: type },
+    to: routes.map(({ brain }) => brain),
+    routes: linesOf(routes),
+    place: { view: 'messages', channel: name },
     at: `channels[${index}]`,
   };
 }
@@ -90,6 +112,7 @@ function brainNode(brain: Status['brains'][number], index: number, tone: Tone): 
     tone,
     state: `${sensitivity}, ${asks}, ${policy}`,
     to: models.flatMap((model) => (model.state === 'asked' ? [formatModelName(model.name)] : [])),
+    routes: [],
     place: { view: 'messages', brain: name },
     at: `brains[${index}]`,
   };
@@ -112,6 +135,7 @@ function modelNodes({ brains, models: met }: Status): readonly FlowNode[] {
       tone: isDropped ? 'off' : toneOf(standing),
       state: isDropped ? 'dropped by the privacy filter' : healthSentences[standing],
       to: [],
+      routes: [],
       place: { view: 'providers' },
       at,
     });

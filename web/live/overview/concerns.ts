@@ -11,6 +11,7 @@ import { isRescued, describeCause, describeFailed } from '../../../src/domain/he
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
 import { ago, count, lasted, length, sentence, some, upper } from '../../kit/words.ts';
+import { nameOf } from '../channels.ts';
 import { cutChannels } from './cut-channels.ts';
 import { longWaitMs } from './long-waits.ts';
 import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
@@ -94,18 +95,19 @@ function whatOf(instance: InstanceStatus, revision: string, now: number): string
 function ofChannels(status: Status): readonly Concern[] {
   const cut = cutChannels(status);
   return status.channels.flatMap((channel): Concern[] => {
-    const { type, state, reason, instance } = channel;
+    const { state, reason, instance } = channel;
+    const name = nameOf(channel);
     if (state !== 'failed' && state !== 'degraded') return [];
     const isCut = cut.includes(channel);
     const tone = isCut || state === 'failed' ? 'bad' : 'wait';
     const why = reason === null ? '' : `: ${reason}`;
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
     const how = state === 'degraded' && isCut ? 'takes no messages in' : `is ${state}`;
-    const what = sentence(`The channel ${channelName(type)} ${how}${where}${why}`);
+    const what = sentence(`The channel ${channelName(name)} ${how}${where}${why}`);
     // A failed channel often has a wrong setting; for a degraded one, its last messages may explain
     // more.
-    const place = state === 'failed' ? { view: 'config' } : { view: 'messages', channel: type };
-    return [{ key: `channel ${type}`, tone, what, remedy: null, place }];
+    const place = state === 'failed' ? { view: 'config' } : { view: 'messages', channel: name };
+    return [{ key: `channel ${name}`, tone, what, remedy: null, place }];
   });
 }
 

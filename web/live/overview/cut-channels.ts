@@ -2,6 +2,7 @@
 import type { ChannelStatus, Status } from '../../../src/admin/admin.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import { visible } from '../../kit/visible.ts';
+import { nameOf } from '../channels.ts';
 
 /** A platform often closes a connection, and svc opens it again at once: that is not reported. */
 const cutAfterMs = 5_000;
@@ -19,7 +20,8 @@ export function cutChannels(
 }
 
 /** Words for the headline. */
-export function describeCut({ type, state, reason }: ChannelStatus): string {
+export function describeCut(channel: ChannelStatus): string {
+  const { state, reason } = channel;
   const what = state === 'failed' ? 'failed' : 'takes no messages in';
-  return `channel ${channelName(type)} ${what}${reason === null ? '' : ` (${visible(reason)})`}`;
+  return `channel ${channelName(nameOf(channel))} ${what}${reason === null ? '' : ` (${visible(reason)})`}`;
 }

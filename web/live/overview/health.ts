@@ -3,15 +3,22 @@ import { channelName } from '../../../src/channels/registry.ts';
 import { formatModelName, describeModelOn } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus } from '../../../src/admin/model-probes.ts';
-import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
+
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
 import { describeCause } from '../../../src/domain/health.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
+import { nameOf } from '../channels.ts';
 import { cutChannels, describeCut } from './cut-channels.ts';
 import { longWaits } from './long-waits.ts';
-import { arrivesAtTimes, failingReceivers, receiverMove, undelivered } from './receivers.ts';
+import {
+  arrivesAtTimes,
+  failingReceivers,
+  receiverMove,
+  undelivered,
+  type FailingReceiver,
+} from './receivers.ts';
 import { storageTrouble } from './storage-trouble.ts';
 
 export type HealthWords = {
@@ -37,10 +44,10 @@ export function healthOf(status: Status): HealthWords {
   const deaf = failingReceivers(status);
   const now = status.startedAt + status.uptimeMs;
   const isNoneLeft = routed.every(
-    ({ type, brain }) =>
-      cut.some((one) => one.type === type) ||
-      silent.some((one) => one.brain === brain) ||
-      deaf.some((one) => one.channel === type && !arrivesAtTimes(one, now)),
+    (channel) =>
+      cut.includes(channel) ||
+      silent.some((one) => one.brain === channel.brain) ||
+      deaf.some((one) => one.channel === nameOf(channel) && !arrivesAtTimes(one, now)),
   );
   const what = [
     ...cut.map(describeCut),
@@ -101,7 +108,7 @@ function ofWaits(status: Status): HealthWords {
 type Failed = { readonly model: string | null; readonly reason: FailureKind | null };
 
 /** The first advice: about a model, or else about a receiver. */
-function moveOf(failed: Failed | undefined, deaf: DeliveryStatus | undefined): string | null {
+function moveOf(failed: Failed | undefined, deaf: FailingReceiver | undefined): string | null {
   if (failed !== undefined || deaf === undefined) return moveFor(failed);
   return receiverMove(deaf);
 }

@@ -1,4 +1,5 @@
 /** Channels on which messages wait long for an answer. */
+import { nameOf } from '../channels.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 
 /** A message that waits longer than this may need a person. */
@@ -13,7 +14,7 @@ export function longWaits(status: Status): readonly string[] {
   if ((held ?? 0) > 0) return [];
   const before = startedAt + uptimeMs - longWaitMs;
   const routed = new Set<string>(
-    channels.flatMap(({ type, brain }) => (brain === null ? [] : [type])),
+    channels.flatMap((one) => (one.brain === null ? [] : [nameOf(one)])),
   );
   return backlog.flatMap(({ channel, inbox, outbox, unroutable, oldestAt }) => {
     const isLong = oldestAt !== null && oldestAt < before && inbox > outbox && unroutable === 0;

@@ -2,6 +2,7 @@
 import { NoBrain, NoChannel } from '../next-step.tsx';
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
+import { nameOf } from '../channels.ts';
 import type {
   BacklogStatus,
   BrainStatus,
@@ -19,6 +20,8 @@ type Now = { readonly status: Status; readonly now: number };
 
 type ChannelRow = {
   readonly channel: ChannelStatus;
+  /** The registered name. */
+  readonly name: string;
   readonly waits: BacklogStatus | undefined;
   /** True: its receiver accepts no replies. */
   readonly isDeaf: boolean;
@@ -33,10 +36,11 @@ export function ChannelTable({ status, now }: Now) {
       name="Channels"
       columns={channelColumns}
       rows={channels.map((channel) => {
-        const waits = backlog.find((one) => one.channel === channel.type);
-        return { channel, waits, isDeaf: deaf.has(channel.type), now };
+        const name = nameOf(channel);
+        const waits = backlog.find((one) => one.channel === name);
+        return { channel, name, waits, isDeaf: deaf.has(name), now };
       })}
-      keyOf={({ channel }) => channel.type}
+      keyOf={({ name }) => name}
       none={<NoChannel />}
     />
   );
@@ -45,9 +49,10 @@ export function ChannelTable({ status, now }: Now) {
 const channelColumns: readonly Column<ChannelRow>[] = [
   {
     title: 'Channel',
-    cell: ({ channel: { type, address, addresses } }) => (
+    cell: ({ name, channel: { type, address, addresses } }) => (
       <>
-        <Link to={{ view: 'messages', channel: type }}>{channelName(type)}</Link>
+        <Link to={{ view: 'messages', channel: name }}>{channelName(name)}</Link>
+        {name === type ? null : <span className="text-soft"> ({channelName(type)})</span>}
         {placesOf(address, addresses).map((place) => (
           <p key={place} className="text-soft wrap-anywhere">
             {place}
@@ -87,8 +92,8 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   {
     title: 'To answer',
     number: true,
-    cell: ({ channel: { type }, waits }) => (
-      <Link to={{ view: 'messages', channel: type, state: 'waiting' }}>
+    cell: ({ name, waits }) => (
+      <Link to={{ view: 'messages', channel: name, state: 'waiting' }}>
         {count(waits?.inbox ?? 0)}
       </Link>
     ),
@@ -96,8 +101,8 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   {
     title: 'To deliver',
     number: true,
-    cell: ({ channel: { type }, waits }) => (
-      <Link to={{ view: 'deliveries', channel: type }}>{count(waits?.outbox ?? 0)}</Link>
+    cell: ({ name, waits }) => (
+      <Link to={{ view: 'deliveries', channel: name }}>{count(waits?.outbox ?? 0)}</Link>
     ),
   },
   {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
-import { receiverCause, undelivered } from './receivers.ts';
+
+import { receiverCause, undelivered, type FailingReceiver } from './receivers.ts';
 
 const now = Date.UTC(2026, 10, 26, 3);
-const failing = (sinceMs: number): DeliveryStatus => ({
+const failing = (sinceMs: number): FailingReceiver => ({
   channel: 'webhook',
+  type: 'webhook',
   state: 'failing',
   since: now - sinceMs,
   minute: { tried: 10, failed: 6 },

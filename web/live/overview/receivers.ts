@@ -3,10 +3,17 @@ import { channelName } from '../../../src/channels/registry.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
+import { typeOf } from '../channels.ts';
 import { length, moment, sentence, some, spaced } from '../../kit/words.ts';
 
-export function failingReceivers({ deliveries }: Pick<Status, 'deliveries'>) {
-  return (deliveries ?? []).filter(({ state }) => state === 'failing');
+/** A receiver, with the type of its channel. */
+export type FailingReceiver = DeliveryStatus & { readonly type: string };
+
+export function failingReceivers(
+  status: Pick<Status, 'deliveries' | 'channels'>,
+): readonly FailingReceiver[] {
+  const failing = (status.deliveries ?? []).filter(({ state }) => state === 'failing');
+  return failing.map((one) => ({ ...one, type: typeOf(status, one.channel) }));
 }
 
 type Moves = Partial<Readonly<Record<FailureKind, string>>>;
@@ -21,10 +28,11 @@ export const arrivesAtTimes = ({ minute, since }: DeliveryStatus, now: number): 
   since !== null && now - since >= 60_000 && minute.failed < minute.tried;
 
 /** The failure, its beginning, and the number of waiting replies. */
-export function receiverCause(receiver: DeliveryStatus, now: number): string {
-  const { channel, since, waiting, oldestAt } = receiver;
+export function receiverCause(receiver: FailingReceiver, now: number): string {
+  const { channel, type, since, waiting, oldestAt } = receiver;
   const began = since === null ? '' : ` since ${moment(since, now)}`;
-  const who = channel === 'webhook' ? 'The receiver of webhook replies' : channelName(channel);
+  const who =
+    type === 'webhook' ? `The receiver of ${channelName(channel)} replies` : channelName(channel);
   const waits = some(waiting, 'reply waits', 'replies wait');
   const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
   return sentence(`${who} ${doing(receiver, now)}${began}; ${waits}${oldest}`);
@@ -44,8 +52,8 @@ function doing(receiver: DeliveryStatus, now: number): string {
   return `fails${atTimes} (${spaced(code)})`;
 }
 
-export function receiverMove({ channel, reasons: [reason] }: DeliveryStatus): string {
-  const move = firstMove(channel, reason?.code ?? null);
+export function receiverMove({ type, reasons: [reason] }: FailingReceiver): string {
+  const move = firstMove(type, reason?.code ?? null);
   // A receiver without a reason is silent: all its replies are being tried.
   return reason === undefined ? move : `${move} At Deliveries all can be tried now.`;
 }
@@ -67,8 +75,8 @@ const messengerMoves: Moves = {
   unauthorized: 'Check token_env and its value.',
 };
 
-function firstMove(channel: string, code: FailureKind | null): string {
-  const isWebhook = channel === 'webhook';
+function firstMove(type: string, code: FailureKind | null): string {
+  const isWebhook = type === 'webhook';
   const otherwise = isWebhook ? "Look into the receiver's log." : 'svc goes on trying.';
   if (code === null) return otherwise;
   return (isWebhook ? webhookMoves : messengerMoves)[code] ?? otherwise;

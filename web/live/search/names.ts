@@ -1,6 +1,7 @@
 /** Searches by name: views, channels, brains and models. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
+import { nameOf } from '../channels.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { Place } from '../../kit/place.ts';
 import type { NavigationEntry } from '../navigation/navigation.tsx';
@@ -22,7 +23,7 @@ export function namesOf(
 ): readonly Named[] {
   const brains = status?.brains ?? [];
   const models = new Set(brains.flatMap((brain) => brain.models.map(({ name }) => name)));
-  const channels = new Set((status?.channels ?? []).map(({ type }) => type));
+  const channels = new Set((status?.channels ?? []).map(nameOf));
   return [
     ...views.map(({ name, title }): Named => {
       return { kind: 'view', name: title, written: name, place: { view: name } };
