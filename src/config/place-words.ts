@@ -48,7 +48,8 @@ function withNames(words: string, { channels, brains }: ConfigInUse): string {
       if (list === 'routes') return inner === undefined ? `route ${Number(at) + 1}${rest}` : path;
       if (list === 'channels') {
         const channel = inner === undefined ? channels[Number(at)] : undefined;
-        return channel === undefined ? path : `channel ${channelName(channel.name ?? channel.type)}${rest}`;
+        if (channel === undefined) return path;
+        return `channel ${channelName(channel.name ?? channel.type)}${rest}`;
       }
       const brain = brains[Number(at)];
       if (brain === undefined) return path;

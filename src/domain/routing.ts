@@ -1,6 +1,6 @@
 /**
- * Which route a message takes: the first route of its channel whose conditions all hold. svc decides
- * it when it accepts the message, and keeps the decision with the message. Pure.
+ * Which route a message takes: the first route of its channel whose conditions all hold. svc
+ * decides it when it accepts the message, and keeps the decision with the message. Pure.
  */
 
 /**

@@ -57,7 +57,7 @@ export function commandsListed(
   ];
 }
 
-/** The limit of Discord; Telegram allows more. */
+/** What every platform shows of a description. */
 const descriptionCharactersMax = 100;
 
 /** The commands that a messenger can show: those that begin with a slash. */

@@ -79,7 +79,7 @@ async function stage<Fake extends { readonly url: string } & AsyncDisposable>(
   };
 }
 
-test('two Telegram bots answer the same person in the same chat, each by its own brain', async () => {
+test('two Telegram bots answer one person in one chat, each by its own brain', async () => {
   await using it = await stage('telegram', (token) => startFakeTelegram({ secondMs: 20, token }));
   const chats = it.fakes.map((fake) => fake.privateChat(fake.person('Ann')));
   const groups = it.fakes.map((fake) => fake.supergroup('Team'));

@@ -201,7 +201,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'Who was let in by another instance is a stranger still.',
     file: 'src/app/runtime.ts',
-    find: 'cluster.onBroadcast(pairingsTopic, (type) => pairings.doubt(type));',
+    find: 'cluster.onBroadcast(pairingsTopic, (channel) => pairings.doubt(channel));',
     replace: '',
     seenBy: ['test/conversations/access.test.ts'],
   },

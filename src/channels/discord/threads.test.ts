@@ -23,7 +23,7 @@ async function start() {
   };
 }
 
-test('a thread is known by its channel, whether it was there before or began meanwhile', async () => {
+test('a thread is known by its channel, old or begun meanwhile', async () => {
   await using it = await start();
   const { platform, channel } = it;
   const earlier = platform.thread(channel, 'earlier');

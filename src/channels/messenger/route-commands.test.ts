@@ -1,4 +1,4 @@
-/** The menu has the commands of routes, and neither stale ones nor less of others, over restarts. */
+/** Over restarts the menu has the commands of routes, no stale ones, and all those of others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openBots } from '../../../test/fake/bots.ts';

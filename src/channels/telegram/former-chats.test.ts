@@ -96,7 +96,7 @@ test('a pair that could not be stored is stored with the next batch', async () =
   assert.equal(chats.unstored, undefined, 'it is known');
 });
 
-test('the oldest of too many pairs are forgotten, and an unreadable cursor holds none', async () => {
+test('the oldest of too many pairs are forgotten; an unreadable cursor holds none', async () => {
   const ledger = new NotingLedger();
   ledger.cursors.set('former_chats', '{"no": "pairs"}');
   const chats = new FormerChats();
