@@ -33,7 +33,7 @@ test('routes, grants and approvers follow a channel to its new name, and others 
   assert.deepEqual(after.brains[0].agent.approvers, ['support:17', 'webhook:x']);
 });
 
-test('two routes of a channel change places, and the routes between them stay where they are', () => {
+test('two routes of a channel change places, and the routes between them stay', () => {
   for (const [one, other, expected] of [
     [0, 3, 'dbcae'],
     [3, 0, 'dbcae'],

@@ -33,7 +33,7 @@ export function registeredNameIn(channel: Json | undefined): string {
   return typeof name === 'string' && name !== '' ? canonical(name) : typeIn(channel);
 }
 
-/** `Telegram`; of a channel with a name of its own, `support (Telegram)`. */
+/** The platform; of a channel with a name of its own `support`, and the platform in brackets. */
 export function channelTitle(channel: Json | undefined): string {
   return titleOf(registeredNameIn(channel), typeIn(channel));
 }

@@ -66,7 +66,7 @@ export function channelOf(type: ChannelType, document: JsonObject): JsonObject {
   return { type, name, ...how, token_env: variable, ...own, ...reach };
 }
 
-/** A name for another channel of a type, such as `telegram-2`. */
+/** A name for another channel of a type, such as `webhook-2`. */
 export function freeChannelName(type: ChannelType, document: JsonObject): string {
   const kind: ChannelKind = kindOf(type);
   const wanted = kind.synonyms[0] ?? type;
@@ -93,8 +93,8 @@ const easiest = channelTypes.toSorted((one, two) => {
 });
 
 function newChannel(document: JsonObject): Json {
-  const taken = listedChannels(document).map(({ type }) => type);
-  return channelOf(easiest.find((type) => !taken.includes(type)) ?? easiest[0]!, document);
+  const taken = new Set(listedChannels(document).map(({ type }) => type));
+  return channelOf(easiest.find((type) => !taken.has(type)) ?? easiest[0]!, document);
 }
 
 function newBrain(document: JsonObject): Json {

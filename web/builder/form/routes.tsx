@@ -46,7 +46,12 @@ export function RouteLists({ path, field, required, item, form }: Props) {
     leadTo(here);
   };
   return (
-    <section aria-labelledby={`${id}-label`} className="flex min-w-0 flex-col gap-3">
+    <section
+      id={id}
+      tabIndex={-1}
+      aria-labelledby={`${id}-label`}
+      className="flex min-w-0 flex-col gap-3 outline-none"
+    >
       <div className="flex flex-wrap items-baseline gap-x-2">
         <h3 id={`${id}-label`} className="font-semibold">
           {labelOf(key)}{' '}
@@ -61,7 +66,7 @@ export function RouteLists({ path, field, required, item, form }: Props) {
       ))}
       {channels.size > 0 ? null : (
         <div>
-          <Button id={id} small onClick={add}>
+          <Button small onClick={add}>
             Add a route
           </Button>
         </div>

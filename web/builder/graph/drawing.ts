@@ -260,6 +260,12 @@ function channelFacts(channel: JsonObject | null, type: string): string {
   return (textAt(block, 'bind') || bind) + (textAt(block, 'path') || path);
 }
 
+/** Where the lines of a channel's routes begin, as parts of its height from above. */
+export function startsOf(node: GraphNode): readonly number[] {
+  const many = node.kind === 'channel' ? Math.max(1, node.routes) : 1;
+  return Array.from({ length: many }, (_, at) => (at + 0.5) / many);
+}
+
 /** In pixels: title, facts, a remark, and two lines of the first problem. */
 function heightOf(remark: string | null, problems: readonly ConfigProblem[]): number {
   return 56 + (remark === null ? 0 : 20) + (problems.length === 0 ? 0 : 40);

@@ -2,7 +2,7 @@
 import { Position, type Edge } from '@xyflow/react';
 import type { ThroughputStatus } from '../../../src/admin/admin.ts';
 import { isSamePath, type Path } from '../../../src/config/edit/path.ts';
-import { nodeWidth, type Drawing, type GraphNode } from './drawing.ts';
+import { nodeWidth, startsOf, type Drawing, type GraphNode } from './drawing.ts';
 import type { FlowNode } from './node-view.tsx';
 
 /** The share of the full width that a column takes: on a phone, all three columns are visible. */
@@ -41,8 +41,8 @@ function flowNode(shown: GraphNode, part: number): FlowNode {
     position: Position.Right,
     x: width - 7,
   } as const;
-  const sources = startsOf(shown).map((part, at) => {
-    return { ...source, id: String(at), y: height * part - 7 };
+  const sources = startsOf(shown).map((share, at) => {
+    return { ...source, id: String(at), y: height * share - 7 };
   });
   return {
     id,
@@ -55,12 +55,6 @@ function flowNode(shown: GraphNode, part: number): FlowNode {
     ariaLabel: labelOf(shown),
     domAttributes: { 'aria-roledescription': kind },
   };
-}
-
-/** Where the lines of a channel's routes begin, as parts of its height from above. */
-export function startsOf(node: GraphNode): readonly number[] {
-  const many = node.kind === 'channel' ? Math.max(1, node.routes) : 1;
-  return Array.from({ length: many }, (_, at) => (at + 0.5) / many);
 }
 
 /** The node's text for screen readers. */

@@ -5,8 +5,7 @@ import { AsWritten } from '../../kit/as-written.tsx';
 import { State } from '../../kit/state.tsx';
 import { useDraft } from '../document/store.ts';
 import { withPlaces } from '../outline/place-words.ts';
-import type { GraphNode } from './drawing.ts';
-import { startsOf } from './flow.ts';
+import { startsOf, type GraphNode } from './drawing.ts';
 
 export type FlowNode = Node<{ readonly shown: GraphNode }>;
 

@@ -125,9 +125,9 @@ function Connections({ node }: { readonly node: GraphNode }) {
 function RoutesOf({ node }: { readonly node: GraphNode }) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
-  const name = registeredNameIn(valueAt(document, node.path));
+  const channel = registeredNameIn(valueAt(document, node.path));
   const brains = entriesOf(document, ['brains']).map(({ value }) => textAt(value, 'name'));
-  const routes = routesOfChannel(document, name);
+  const routes = routesOfChannel(document, channel);
   const conditional = routes.filter(({ when }) => when !== null);
   const current = routes.find(({ when }) => when === null)?.brain ?? '';
   const names = [...new Set([...brains, current])].filter((name) => name !== '');
@@ -161,10 +161,10 @@ function RoutesOf({ node }: { readonly node: GraphNode }) {
             : 'Connect every other message to the brain'
         }
         value={current}
-        disabled={!readable || name === ''}
+        disabled={!readable || channel === ''}
         onChange={({ target: { value } }) =>
-          change((now) => (value === '' ? unroute(now, name) : route(now, name, value)), {
-            group: `route ${name}`,
+          change((now) => (value === '' ? unroute(now, channel) : route(now, channel, value)), {
+            group: `route ${channel}`,
           })
         }
         options={[
@@ -177,7 +177,7 @@ function RoutesOf({ node }: { readonly node: GraphNode }) {
       />
       {current === '' ? null : (
         <div>
-          <Button small disabled={!readable} onClick={() => addTo(document, name)}>
+          <Button small disabled={!readable} onClick={() => addTo(document, channel)}>
             Add a route with conditions
           </Button>
         </div>
@@ -198,8 +198,8 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
   const name = textAt(valueAt(document, node.path), 'name');
   const own = listedRoutes(document).filter(({ brain }) => brain === name && name !== '');
   const routed = [...new Set(own.map(({ channel }) => channel))];
-  const whole = own.flatMap(({ channel, when }) => (when === null ? [channel] : []));
-  const others = channelsOf(document).filter((channel) => !whole.includes(channel));
+  const whole = new Set(own.flatMap(({ channel, when }) => (when === null ? [channel] : [])));
+  const others = channelsOf(document).filter((channel) => !whole.has(channel));
   const models = entriesOf(document, ['brains'])
     .filter(({ path }) => !isSamePath(path, node.path))
     .flatMap(({ path, value }) => {

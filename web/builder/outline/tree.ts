@@ -113,7 +113,7 @@ function routeNodeIn(document: JsonObject): Make {
   };
 }
 
-/** `support (Telegram) → coder` */
+/** `support (its platform) → coder` */
 function routeTitle({ channel, brain }: ListedRoute, document: JsonObject): string {
   return `${titleOfName(document, channel)} → ${brain || '?'}`;
 }

@@ -3,7 +3,6 @@ import { late } from '../../kit/late.tsx';
 import { FormView } from '../form/form-view.tsx';
 import { GraphView } from '../graph/graph-view.tsx';
 import { ReviewView } from '../review/review-view.tsx';
-import { TemplateView } from '../templates/template-view.tsx';
 
 type BuilderView = {
   readonly name: string;
@@ -13,6 +12,9 @@ type BuilderView = {
 
 // Loaded late: most people never open these, and the editor is larger than the rest of the page.
 const JsonView = late('editor', async () => (await import('../json/editor-box.tsx')).EditorBox);
+const TemplateView = late('templates', async () => {
+  return (await import('../templates/template-view.tsx')).TemplateView;
+});
 const TryView = late('trials', async () => (await import('../try/try-view.tsx')).TryView);
 
 /** The tabs in their order. To add one: write a component and add a line here. */

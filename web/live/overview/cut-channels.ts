@@ -23,5 +23,6 @@ export function cutChannels(
 export function describeCut(channel: ChannelStatus): string {
   const { state, reason } = channel;
   const what = state === 'failed' ? 'failed' : 'takes no messages in';
-  return `channel ${channelName(nameOf(channel))} ${what}${reason === null ? '' : ` (${visible(reason)})`}`;
+  const why = reason === null ? '' : ` (${visible(reason)})`;
+  return `channel ${channelName(nameOf(channel))} ${what}${why}`;
 }
