@@ -102,8 +102,8 @@ export const oneView: readonly Fault[] = [
   {
     name: 'The metrics of an instance tell of a bot whose connection another one has.',
     file: 'src/admin/status.ts',
-    find: 'return isHeld ? [{ type, state, lastSeenAt }] : [];',
-    replace: 'return [{ type, state, lastSeenAt }];',
+    find: 'return isHeld ? [{ name, state, lastSeenAt }] : [];',
+    replace: 'return [{ name, state, lastSeenAt }];',
   },
   {
     name: 'A connection to what became a standby is kept, and nothing is told any more.',
