@@ -385,6 +385,7 @@ class Intake {
     };
     return Object.assign(accept, {
       room: () => ledger.room().messages,
+      asksForChats: () => this.#rules.get(channel)!.routing.asksForChats,
       whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
       cursor: (name: string) => ledger.cursor(channel, name),
     });

@@ -186,6 +186,8 @@ export interface Receive {
   room(): number;
   /** Resolves when there is room again, or when the signal aborts. */
   whenRoom(signal: AbortSignal): Promise<void>;
+  /** Whether a route of the channel names chats now, so that it needs all ids of a chat. */
+  asksForChats(): boolean;
   /** The last cursor that the channel gave under that name; null: none. */
   cursor(name: string): Promise<string | null>;
 }

@@ -305,7 +305,8 @@ function idFault(
     return { code: 'bad_id', words: [message, 'Write one id, or remove it.'] };
   }
   if (!isNumber) return null;
-  if (key === 'senders' && !/^\d{1,32}$/.test(id)) {
+  // An anonymous administrator writes with the id of the group, which is negative.
+  if (key === 'senders' && !/^-?\d{1,32}$/.test(id)) {
     const message = 'this is no user id: ids are digits only, and names can change';
     return { code: 'bad_user_id', words: [message, 'Write the numeric id, such as "123456789".'] };
   }

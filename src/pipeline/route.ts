@@ -132,6 +132,11 @@ export class Routing {
     this.#recent = recent;
   }
 
+  /** Whether a route names chats. */
+  get asksForChats(): boolean {
+    return this.#channel.routes.some(({ when }) => when?.chats != null);
+  }
+
   /** Whether the text begins with a command of a route that the message may take. */
   hasCommand(message: RoutedMessage): boolean {
     return routeCommandOf(routeOf(this.#channel, message)) !== null;

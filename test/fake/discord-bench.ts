@@ -27,6 +27,8 @@ export class NotingLedger {
   /** The senders that the gate turns away. */
   strangers: readonly string[] = [];
   free = 1_000;
+  /** Whether a route names chats. */
+  namesChats = true;
   /** Each commit waits for it. */
   gate: Promise<void> = Promise.resolve();
 
@@ -35,6 +37,7 @@ export class NotingLedger {
     {
       room: () => this.free,
       cursor: (name: string) => Promise.resolve(this.cursors.get(name) ?? null),
+      asksForChats: () => this.namesChats,
       whenRoom: (signal: AbortSignal) =>
         new Promise<void>((resolve) => {
           this.waiting = true;

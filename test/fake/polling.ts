@@ -56,6 +56,7 @@ export class HeldLedger {
     },
     {
       room: () => this.free,
+      asksForChats: () => true,
       whenRoom: () => this.wake.promise,
       cursor: () => Promise.resolve(null),
     },

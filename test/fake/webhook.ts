@@ -82,6 +82,7 @@ export function noteAccept(): NotingAccept {
     messages: [],
     next: [],
     free: 1_000,
+    asksForChats: () => true,
     whenRoom: () => Promise.resolve(),
     cursor: () => Promise.resolve(null),
     room: () => note.free,

@@ -208,7 +208,7 @@ test('if its brain is gone, a message is routed anew, and stays as private as it
   await it.host.drain();
 });
 
-test('an older release’s message takes a route when it is claimed, and keeps its label', async () => {
+test('a message without a route takes one when it is claimed, and keeps its label', async () => {
   const ledger = openMemory({ now: Date.now() });
   const it = openRouted(ledger);
   const [own, code] = [brainOf('own', 'private', 'local'), brainOf('code', 'public', 'cloud')];

@@ -111,7 +111,7 @@ test('two Telegram bots answer one person in one chat, each by its own brain', a
   assert.equal(await program.stop(), 0, program.log());
 });
 
-test('a limit, a refused token or an outage of one Telegram bot does not touch the other', async () => {
+test('a limit, a refused token or an outage of one bot does not touch the other', async () => {
   await using it = await stage('telegram', (token) => startFakeTelegram({ secondMs: 20, token }));
   const [first, second] = it.fakes;
   const chats = it.fakes.map((fake) => fake.privateChat(fake.person('Ann')));

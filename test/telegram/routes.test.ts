@@ -59,7 +59,7 @@ async function stage(
   };
 }
 
-test('a command of a route needs no mention in a group, and the model is not shown it', async () => {
+test('a command of a route needs no mention in a group, and no model sees it', async () => {
   for (const readsAll of [false, true]) {
     await using it = await stage(() => ({ coder: { commands: ['/code'] } }), readsAll);
     const group = it.telegram.supergroup('Team');

@@ -315,10 +315,11 @@ export class Intake {
 
   /** @returns null: the platform did not tell the channel of a thread */
   async #batchOf(messages: readonly IncomingMessage[]): Promise<readonly Inbound[] | null> {
-    const { threads, signal } = this.#deps;
+    const { threads, signal, receive } = this.#deps;
+    const isAsked = receive.asksForChats();
     const batch: Inbound[] = [];
     for (const message of messages) {
-      const isOfGuild = message.setting !== 'direct' && this.#mayPass(message);
+      const isOfGuild = isAsked && message.setting !== 'direct' && this.#mayPass(message);
       const above = isOfGuild ? await threads.channelOf(message.conversation, signal) : null;
       if (above === undefined) return null;
       batch.push(this.#inboundOf(message, above));

@@ -90,6 +90,21 @@ test('while Discord does not tell the channel, the message waits and is not lost
   assert.ok(it.lookUps() > 5);
 });
 
+test('where no route names chats, svc asks for no thread', async () => {
+  await using it = await start();
+  const { platform, channel, ledger } = it;
+  const thread = platform.thread(channel, 'soup');
+  const { stop } = await it.run();
+  it.say(channel, 'one');
+  await it.said('one');
+  await stop();
+  ledger.namesChats = false;
+  await it.run();
+  it.say(thread, 'two');
+  assert.equal(await it.aliasesOf('two'), undefined);
+  assert.equal(it.lookUps(), 0);
+});
+
 test('a place that the bot may not see is no thread, and the oldest are forgotten', async () => {
   const asked: string[] = [];
   const answer = { kind: 'refused', status: 404, code: 10_003, description: 'Unknown Channel' };

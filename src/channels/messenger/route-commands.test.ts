@@ -68,7 +68,7 @@ for (const [name, openOn] of Object.entries(platforms)) {
   };
   const shownHelp = { help: help.description };
 
-  test(`${name}: after a restart a changed command is changed, and a removed one goes`, async () => {
+  test(`${name}: after a restart a command changes, and a removed one goes`, async () => {
     await using it = await open();
     it.add('weather', 'Of somebody else');
     const others = { weather: 'Of somebody else' };
