@@ -44,8 +44,8 @@ export class Deeds {
   readonly decided = new Map<OrderKey, Verdict[]>();
   /** Attempts of strangers, of late deciders, and of people without the token. */
   readonly tries = { strangers: 0, late: 0, intruders: 0 };
-  /** Orders that wait until their time is over. */
-  readonly waiting = new Set<number>();
+  /** Orders that wait until their time is over, each with the function that ends its wait. */
+  readonly waiting = new Map<number, () => void>();
   /** Late verdicts on the messenger; svc answers each of them. */
   lateWritten = 0;
 }
@@ -96,7 +96,6 @@ export class Life {
     if (random() < 0.5) await this.#tryInVain(key);
     await this.#decide(key, way);
     await untilDone(`an end of ${key}`, () => this.#isOver(key));
-    this.#deeds.waiting.delete(this.#order.number);
     if (random() < 0.5) await this.#tryLate(key);
   }
 
@@ -121,8 +120,9 @@ export class Life {
       case 'two':
         return this.#twoSay(key);
       case 'nobody':
-        this.#deeds.waiting.add(number);
-        return;
+        // Its end is awaited from then on: the strike that lets time pass may come late.
+        if (this.#isOver(key)) return;
+        return new Promise((resolve) => this.#deeds.waiting.set(number, resolve));
       default:
         return way satisfies never;
     }
