@@ -93,7 +93,8 @@ export class Scene implements AsyncDisposable {
     const rows = await this.services.told().catch(String);
     const approvals = await this.office.open().catch((error: unknown) => [String(error)]);
     const lines = approvals.map((one) => JSON.stringify(one));
-    return [`${pending} updates wait at Telegram`, rows, ...lines].join('\n');
+    const inHand = await this.office.inHand();
+    return [`${pending} updates wait at Telegram`, rows, ...lines, ...inHand].join('\n');
   }
 
   [Symbol.asyncDispose](): Promise<void> {

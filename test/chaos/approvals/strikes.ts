@@ -61,9 +61,10 @@ export class Strikes {
   }
 
   async #kill(): Promise<void> {
-    const { scene } = this.#parts;
+    const { scene, deeds } = this.#parts;
     const { instances } = scene.services;
     this.kills++;
+    deeds.strikes++;
     await instances[Math.floor(scene.random() * instances.length)]!.kill();
   }
 
@@ -75,6 +76,7 @@ export class Strikes {
     const { scene, deeds } = this.#parts;
     const { instances } = scene.services;
     this.jumps++;
+    deeds.strikes++;
     this.kills += instances.length;
     const goOn = instances.map((one) => one.hold());
     await Promise.all(instances.map((one) => one.kill()));
