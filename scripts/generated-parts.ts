@@ -101,7 +101,7 @@ function flagsOf({ name, usage, flags }: Command): [flag: string, meaning: strin
   const found = new Map([...lines].map(([, flag, key, text]) => [key!, [flag!, text!] as const]));
   return Object.keys(flags).flatMap((key) => {
     const [flag, text] = found.get(key) ?? [];
-    if (flag === undefined) throw new Error(`svc help ${name} does not tell of --${key}`);
+    if (flag === undefined) throw new Error(`svc help ${name} does not explain --${key}`);
     // Every command takes it in the same way, so the page explains it once.
     return key === 'config' ? [] : [[flag, text!.replaceAll(/\s*\n\s*/g, ' ')]];
   });

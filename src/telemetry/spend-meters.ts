@@ -1,6 +1,7 @@
 /** Counters of tokens, cost, prompt reuse and refusals, and the warnings of reached budgets. */
 import type { Events } from '../domain/event.ts';
 import type { ModelName } from '../domain/ids.ts';
+import { costOf } from '../domain/money.ts';
 import { localDay } from '../lib/local-day.ts';
 import {
   entryOf,
@@ -9,7 +10,6 @@ import {
   type ReuseTally,
   type TokenTally,
 } from './meters.ts';
-import type { Price, Used } from '../domain/spend.ts';
 
 type Reached = Parameters<Events['budgetReached']>[0];
 
@@ -27,7 +27,7 @@ export class TokenCounts {
     tally.input += used.input;
     tally.output += used.output;
     tally.cached += used.cached ?? 0;
-    if (price !== null) tally.cost = (tally.cost ?? 0) + approximateCost(used, price);
+    if (price !== null) tally.cost = (tally.cost ?? 0) + Number(costOf(used, price));
   }
 
   values(): Iterable<TokenTally> {
@@ -46,14 +46,6 @@ export class TokenCounts {
 function newTally(brain: string, model: string) {
   const provider = model.split('/', 1)[0]!;
   return { brain, provider, model, input: 0, output: 0, cached: 0, cost: null };
-}
-
-/** The cost in floating point, which a metric has anyway. The ledger has exact amounts. */
-function approximateCost({ input, output, cached }: Used, price: Price): number {
-  const fromCache = Math.min(cached ?? 0, input);
-  const inputCost = (input - fromCache) * Number(price.input);
-  const cachedCost = fromCache * Number(price.cachedInput ?? price.input);
-  return (inputCost + cachedCost + output * Number(price.output)) / 1e6;
 }
 
 /** Counts calls that did not fit a budget, by brain and limit. */

@@ -26,7 +26,9 @@ export async function campaign(plan: Campaign): Promise<Figures> {
     return await run(scene, deeds, plan);
   } catch (error) {
     const logs = scene.services.instances.map((one) => one.log()).join('\n');
-    const message = `${plan.backend}: ${(error as Error).message}\nthey have written\n${logs}`;
+    const left = await scene.told();
+    const written = `there is\n${left}\nthey have written\n${logs}`;
+    const message = `${plan.backend}: ${(error as Error).message}\n${written}`;
     throw new Error(message, { cause: error });
   }
 }

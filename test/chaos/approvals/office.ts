@@ -66,6 +66,17 @@ export class Office {
     return rows.filter(({ settledAt }) => settledAt === null);
   }
 
+  /** What each instance has in hand, by its metrics. */
+  async inHand(): Promise<readonly string[]> {
+    const headers = { authorization: `Bearer ${this.#token}` };
+    const asked = this.#instances.map(async ({ name, adminPort: port }) => {
+      const page = await ask({ port, path: '/metrics', headers, timeoutMs: answerMs });
+      const lines = page?.body.match(/^svc_(rows|suspects|commits_pending)\b.*$/gm) ?? [];
+      return `${name}: ${lines.join(', ')}`;
+    });
+    return Promise.all(asked);
+  }
+
   toolUses(): Promise<readonly ToolUseRow[]> {
     return this.#pages<ToolUseRow>('/api/v1/tool-uses?');
   }

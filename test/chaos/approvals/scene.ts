@@ -36,6 +36,8 @@ export type Services = AsyncDisposable & {
   left(): Promise<Left>;
   /** Moves the deadlines of waiting calls by this time, while no svc runs. */
   passTime(ms: number): Promise<void>;
+  /** What is not settled, for the report of a failure. */
+  told(): Promise<string>;
   /** Stops all of them as asked. */
   end(): Promise<void>;
 };
@@ -85,6 +87,16 @@ export class Scene implements AsyncDisposable {
     return new Scene({ ...parts, services }, own.move());
   }
 
+  /** What is not settled, for the report of a failure. */
+  async told(): Promise<string> {
+    const { pending } = this.people.telegram;
+    const rows = await this.services.told().catch(String);
+    const approvals = await this.office.open().catch((error: unknown) => [String(error)]);
+    const lines = approvals.map((one) => JSON.stringify(one));
+    const inHand = await this.office.inHand();
+    return [`${pending} updates wait at Telegram`, rows, ...lines, ...inHand].join('\n');
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#own.disposeAsync();
   }
@@ -117,6 +129,7 @@ async function servicesOf(parts: Parts, modelUrl: string): Promise<Services> {
       await fleet.untilMayDie();
     },
     left: () => fleet.rows.left(),
+    told: () => fleet.rows.told(),
     // Several svc on one database use the server's clock.
     passTime: (ms) => fleet.rows.hurryApprovals(ms),
     end: () => fleet.end(),
@@ -162,6 +175,7 @@ async function oneService(
     instances: [instance],
     untilMayDie: () => until('an answer to what was under way at two ends', mayDie),
     left: async () => (backend === 'SQLite' ? leftIn(database) : { buried: 0, unsettled: 0 }),
+    told: async () => '',
     async passTime(ms) {
       time.aheadMs += ms;
     },

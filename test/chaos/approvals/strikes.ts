@@ -61,21 +61,28 @@ export class Strikes {
   }
 
   async #kill(): Promise<void> {
-    const { scene } = this.#parts;
+    const { scene, deeds } = this.#parts;
     const { instances } = scene.services;
     this.kills++;
+    deeds.strikes++;
     await instances[Math.floor(scene.random() * instances.length)]!.kill();
   }
 
-  /** Kills all, and starts them when every question's time is over. */
+  /**
+   * Kills all, and starts them when every question's time is over. That happens once to a question:
+   * on a slow machine its turn would else be struck again and again.
+   */
   async #jump(): Promise<void> {
-    const { scene } = this.#parts;
+    const { scene, deeds } = this.#parts;
     const { instances } = scene.services;
     this.jumps++;
+    deeds.strikes++;
     this.kills += instances.length;
     const goOn = instances.map((one) => one.hold());
     await Promise.all(instances.map((one) => one.kill()));
     await scene.services.passTime(jumpMs);
+    for (const end of deeds.waiting.values()) end();
+    deeds.waiting.clear();
     for (const go of goOn) go();
   }
 
