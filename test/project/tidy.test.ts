@@ -395,30 +395,35 @@ const linesMost: Record<string, number> = {
   'apps/desktop': 7_000,
   'apps/setup': 3_300,
   // The metrics page reads the use of budgets, and shows cost, approvals and first words.
-  'src/admin': 8_650,
-  'src/app': 7_200,
+  // Channels are found by name, bot or key.
+  'src/admin': 8_800,
+  'src/app': 7_300,
   'src/brains': 12_700,
-  'src/channels': 8_700,
-  'src/cli': 10_500,
+  // Routes look at the former ids of groups and at the channels of threads.
+  'src/channels': 9_150,
+  // `svc routes` explains each route.
+  'src/cli': 10_650,
   'src/cluster': 1_650,
-  'src/config': 7_000,
-  'src/domain': 4_600,
-  'src/ledger': 27_500,
+  // The check of names, conditions and commands of routes, and their changes in words.
+  'src/config': 7_800,
+  'src/domain': 4_850,
+  'src/ledger': 27_650,
   'src/lib': 5_800,
   'src/main.ts': 150,
-  'src/pipeline': 5_600,
+  // A message takes its route when it is accepted.
+  'src/pipeline': 5_900,
   'src/secrets': 1_600,
   // The catalog has kind, labels and meaning of each metric, for the page and the reference.
   'src/telemetry': 2_950,
 };
 /**
- * The limits of the program, and its goals. The last 400 lines came with metrics of cost, budgets,
- * approvals and first words, and with what Litestream, Home Assistant and proxies showed.
+ * The limits of the program, and its goals. The last 2,600 lines came with several channels of one
+ * type, and with routes that have conditions.
  */
-const whole = { lines: { most: 113_900, goal: 85_000 }, files: { most: 640, goal: 500 } };
+const whole = { lines: { most: 116_600, goal: 85_000 }, files: { most: 650, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
-const coreLines = { most: 49_500, goal: 45_000 };
+const coreLines = { most: 51_100, goal: 45_000 };
 
 test('each room, the core and the whole stay within their budget of lines', (t) => {
   const row = (name: string, files: readonly string[], most: number, goal?: number) => {
