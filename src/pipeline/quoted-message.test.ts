@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noTurns, type EarlierTurns, type TurnRow } from '../domain/conversation.ts';
+import type { SessionConfig } from '../config/config.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import type { Message, Quoted } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import { labelledQuote } from './quoted-message.ts';
+import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 
 const since = 1_000_000;
 const window: readonly TurnRow[] = [
@@ -157,5 +158,25 @@ test('in a private brain, and of a private message, all is private', async () =>
   for (const more of [{ brain: 'private' }, { own: 'private' }] as const) {
     assert.equal(await labelOf({ text: 'two and two' }, more), 'private');
     assert.equal(await labelOf({}, { ...more, inGroup: true }), 'private');
+  }
+});
+
+test('a forward is known without what svc took off its words or put before them', async () => {
+  const session = { triggers: ['/new', 'again'] } as unknown as SessionConfig;
+  const route = { channel, session, brain: { sensitivity: 'public' } } as const;
+  const forwardOf = async (text: string): Promise<Sensitivity> => {
+    const context = { forwardedFrom: 'Ann' };
+    const message = { channel: 'telegram:main', sensitivity: 'public', text, context };
+    const claim = { message, memory: { turns: window } } as unknown as InClaim;
+    const ledger = { earlier: async () => noTurns };
+    return (await withForwardedLabel(ledger, route, claim)).sensitivity;
+  };
+  const words = 'the safe opens';
+  const notice = '(New session: a new day.)';
+  for (const before of ['', '/home', '/home@a_bot', '/new', 'again', '/new /home', notice]) {
+    assert.equal(await forwardOf(`${before} ${words}`.trim()), 'private', before);
+  }
+  for (const text of ['two and two', '/home two and two', '/home', 'others said: the safe opens']) {
+    assert.equal(await forwardOf(text), 'public', text);
   }
 });

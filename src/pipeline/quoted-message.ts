@@ -12,8 +12,10 @@ import {
   type TurnRow,
 } from '../domain/conversation.ts';
 import type { Quoted } from '../domain/message.ts';
+import { leadingCommand } from '../domain/routing.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { InClaim, Ledger } from '../ledger/ledger.ts';
+import type { ActiveRoute } from './deps.ts';
 import { isPublicSince, marginMs, publicSinceOf } from './public-since.ts';
 import { withoutNotice } from './sentences.ts';
 
@@ -47,7 +49,14 @@ export async function labelledQuote(
  */
 export async function withForwardedLabel(
   ledger: Pick<Ledger, 'earlier'>,
-  { channel, brain }: { readonly channel: ReplyFormat; readonly brain: Pick<Brain, 'sensitivity'> },
+  {
+    channel,
+    brain,
+    session,
+  }: Pick<ActiveRoute, 'session'> & {
+    readonly channel: ReplyFormat;
+    readonly brain: Pick<Brain, 'sensitivity'>;
+  },
   claim: InClaim,
 ): Promise<InClaim['message']> {
   const { message, memory } = claim;
@@ -55,14 +64,21 @@ export async function withForwardedLabel(
   if (!isForwarded || strictest(brain.sensitivity, message.sensitivity) === 'private') {
     return message;
   }
-  const inView = labelIn(memory.turns, message.text, channel);
-  if (inView === 'private') return { ...message, sensitivity: inView };
+  // A turn has the words without what svc took off or put before them.
+  const { text } = message;
+  const trigger = session?.triggers.find((one) => text.trimStart().split(/\s/, 1)[0] === one) ?? '';
+  const body = text.trimStart().slice(trigger.length);
+  const forms = [text, leadingCommand(body, [])?.rest ?? body, withoutNotice(text)];
+  const isPrivateIn = (turns: readonly TurnRow[]): boolean =>
+    forms.some((form) => labelIn(turns, form, channel) === 'private');
+  const asPrivate = { ...message, sensitivity: 'private' } as const;
+  if (isPrivateIn(memory.turns)) return asPrivate;
   const earlier = await ledger
     .earlier(claim, message.acceptedAt, turnsMax)
     .catch(() => unreadableTurns);
-  const label =
-    earlier.kind === 'kept' ? labelIn(earlier.turns, message.text, channel) : earlier.sensitivity;
-  return label === 'private' ? { ...message, sensitivity: label } : message;
+  const isPrivate =
+    earlier.kind === 'kept' ? isPrivateIn(earlier.turns) : earlier.sensitivity === 'private';
+  return isPrivate ? asPrivate : message;
 }
 
 /**

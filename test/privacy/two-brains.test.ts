@@ -41,6 +41,7 @@ async function stage() {
       },
     ],
     routes: [
+      { channel: 'telegram', brain: 'home', when: { commands: ['/home'] } },
       { channel: 'telegram', brain: 'open', when: { commands: ['/ask'] } },
       { channel: 'telegram', brain: 'home' },
     ],
@@ -93,5 +94,22 @@ test('a public turn that failed is asked again of the public brain', async () =>
   it.telegram.say(it.ann, '/ask and tomorrow?');
   await it.telegram.waitForSent(3);
   assert.match(it.cloud.calls.at(-1)!.text, /the weather\?.*from elsewhere/s, 'it is public still');
+  assert.equal(await program.stop(), 0);
+});
+
+test('what is forwarded with a question to the public brain keeps its label', async () => {
+  await using it = await stage();
+  await using program = it.start();
+  const { telegram, ann, user } = it;
+  const forms = [secret, `/home ${secret}`, `/new ${secret}`, `/new /home ${secret}`];
+  for (const [at, said] of forms.entries()) {
+    telegram.say(ann, said);
+    assert.match((await telegram.waitForSent(3 * at + 1)).at(-1)!.text, /4711/);
+    telegram.say(ann, '/ask what is this?');
+    const origin = { type: 'user', sender_user: user, date: 1_700_000_000 };
+    telegram.say(ann, said, { fields: { forward_origin: origin } });
+    await telegram.waitForSent(3 * at + 3);
+    assert.doesNotMatch(it.sentAway(), /4711/, said);
+  }
   assert.equal(await program.stop(), 0);
 });
