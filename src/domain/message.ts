@@ -66,6 +66,11 @@ export type MessageContext = {
   readonly quoted?: Quoted;
   /** The name of the source of a forwarded text; null: the platform does not say. */
   readonly forwardedFrom?: string | null;
+  /**
+   * When svc itself wrote the forwarded text, milliseconds since 1970 by the platform's clock.
+   * Absent: another wrote it, or the platform does not say.
+   */
+  readonly forwardedOwnAt?: number;
 };
 
 /** A message that another one refers to, cut to `quotedCharactersMax`. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { noTurns, type EarlierTurns, type TurnRow } from '../domain/conversation.ts';
 import type { SessionConfig } from '../config/config.ts';
 import type { InClaim } from '../ledger/ledger.ts';
-import type { Message, Quoted } from '../domain/message.ts';
+import type { Message, MessageContext, Quoted } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 
@@ -161,22 +161,37 @@ test('in a private brain, and of a private message, all is private', async () =>
   }
 });
 
-test('a forward is known without what svc took off its words or put before them', async () => {
-  const session = { triggers: ['/new', 'again'] } as unknown as SessionConfig;
+const session = { triggers: ['/new', 'again'] } as unknown as SessionConfig;
+
+async function labelOfForward(text: string, more: MessageContext = {}, kept = String(since)) {
   const route = { channel, session, brain: { sensitivity: 'public' } } as const;
-  const forwardOf = async (text: string): Promise<Sensitivity> => {
-    const context = { forwardedFrom: 'Ann' };
-    const message = { channel: 'telegram:main', sensitivity: 'public', text, context };
-    const claim = { message, memory: { turns: window } } as unknown as InClaim;
-    const ledger = { earlier: async () => noTurns };
-    return (await withForwardedLabel(ledger, route, claim)).sensitivity;
-  };
+  const context = { forwardedFrom: 'Ann', ...more };
+  const message = { channel: 'telegram:main', sensitivity: 'public', text, context };
+  const claim = { message, memory: { turns: window } } as unknown as InClaim;
+  const ledger = { cursor: async () => kept, earlier: async () => noTurns };
+  return (await withForwardedLabel(ledger, route, claim)).sensitivity;
+}
+
+test('a forward is known without what svc took off its words or put before them', async () => {
   const words = 'the safe opens';
   const notice = '(New session: a new day.)';
   for (const before of ['', '/home', '/home@a_bot', '/new', 'again', '/new /home', notice]) {
-    assert.equal(await forwardOf(`${before} ${words}`.trim()), 'private', before);
+    assert.equal(await labelOfForward(`${before} ${words}`.trim()), 'private', before);
   }
   for (const text of ['two and two', '/home two and two', '/home', 'others said: the safe opens']) {
-    assert.equal(await forwardOf(text), 'public', text);
+    assert.equal(await labelOfForward(text), 'public', text);
   }
+});
+
+test('what svc said elsewhere is forwarded as private, unless all was public by then', async () => {
+  const text = 'I need a yes for 4711';
+  for (const at of [0, since]) {
+    assert.equal(await labelOfForward(text, { forwardedOwnAt: at }), 'private');
+    assert.equal(await labelOfForward('It is four.', { forwardedOwnAt: at }), 'public');
+  }
+  assert.equal(await labelOfForward(text, { forwardedOwnAt: since + 60_001 }), 'public');
+  assert.equal(
+    await labelOfForward(text, { forwardedOwnAt: since + 60_001 }, 'private'),
+    'private',
+  );
 });

@@ -45,10 +45,11 @@ export async function labelledQuote(
 
 /**
  * The message, at least as private as the turn whose words it forwards, if they were said here
- * before. Without storage it is as private as the conversation was.
+ * before. Without storage it is as private as the conversation was. Other words of svc may come
+ * from another conversation: they are public only if no private brain answered here by then.
  */
 export async function withForwardedLabel(
-  ledger: Pick<Ledger, 'earlier'>,
+  ledger: Pick<Ledger, 'cursor' | 'earlier'>,
   {
     channel,
     brain,
@@ -69,16 +70,22 @@ export async function withForwardedLabel(
   const trigger = session?.triggers.find((one) => text.trimStart().split(/\s/, 1)[0] === one) ?? '';
   const body = text.trimStart().slice(trigger.length);
   const forms = [text, leadingCommand(body, [])?.rest ?? body, withoutNotice(text)];
-  const isPrivateIn = (turns: readonly TurnRow[]): boolean =>
-    forms.some((form) => labelIn(turns, form, channel) === 'private');
-  const asPrivate = { ...message, sensitivity: 'private' } as const;
-  if (isPrivateIn(memory.turns)) return asPrivate;
+  const labelsIn = (turns: readonly TurnRow[]): readonly (Sensitivity | null)[] =>
+    forms.map((form) => labelIn(turns, form, channel));
   const earlier = await ledger
     .earlier(claim, message.acceptedAt, turnsMax)
     .catch(() => unreadableTurns);
+  const labels = [
+    ...labelsIn(memory.turns),
+    ...(earlier.kind === 'kept' ? labelsIn(earlier.turns) : []),
+    ...(earlier.kind === 'label' && earlier.sensitivity === 'private' ? ['private'] : []),
+  ];
+  const isKnown = labels.some((label) => label !== null);
+  const saidAt = isKnown ? undefined : message.context?.forwardedOwnAt;
   const isPrivate =
-    earlier.kind === 'kept' ? isPrivateIn(earlier.turns) : earlier.sensitivity === 'private';
-  return isPrivate ? asPrivate : message;
+    labels.includes('private') ||
+    (saidAt !== undefined && !isPublicSince(await publicSinceOf(ledger, message.channel), saidAt));
+  return isPrivate ? { ...message, sensitivity: 'private' } : message;
 }
 
 /**

@@ -113,3 +113,18 @@ test('what is forwarded with a question to the public brain keeps its label', as
   }
   assert.equal(await program.stop(), 0);
 });
+
+test('an answer of svc from another chat goes to no public brain here', async () => {
+  await using it = await stage();
+  await using program = it.start();
+  const { telegram } = it;
+  telegram.say(it.ann, secret);
+  await telegram.waitForSent(1);
+  const bob = telegram.privateChat(telegram.person('Bob'));
+  telegram.say(bob, '/ask what is this?');
+  const origin = { type: 'user', sender_user: telegram.bot, date: 1_700_000_000 };
+  telegram.say(bob, secret, { fields: { forward_origin: origin } });
+  assert.match((await telegram.waitForSent(3)).at(-1)!.text, /^Sorry, I have no answer/);
+  assert.doesNotMatch(it.sentAway(), /4711/);
+  assert.equal(await program.stop(), 0);
+});
