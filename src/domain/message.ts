@@ -67,10 +67,10 @@ export type MessageContext = {
   /** The name of the source of a forwarded text; null: the platform does not say. */
   readonly forwardedFrom?: string | null;
   /**
-   * When svc itself wrote the forwarded text, milliseconds since 1970 by the platform's clock.
-   * Absent: another wrote it, or the platform does not say.
+   * The bot that wrote the forwarded text, and when: milliseconds since 1970 by the platform's
+   * clock. Absent: no bot wrote it, or the platform does not say.
    */
-  readonly forwardedOwnAt?: number;
+  readonly forwardedBot?: { readonly id: string; readonly at: number };
 };
 
 /** A message that another one refers to, cut to `quotedCharactersMax`. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noTurns, type EarlierTurns, type TurnRow } from '../domain/conversation.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { SessionConfig } from '../config/config.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import type { Message, MessageContext, Quoted } from '../domain/message.ts';
@@ -164,9 +165,10 @@ test('in a private brain, and of a private message, all is private', async () =>
 const session = { triggers: ['/new', 'again'] } as unknown as SessionConfig;
 
 async function labelOfForward(text: string, more: MessageContext = {}, kept = String(since)) {
-  const route = { channel, session, brain: { sensitivity: 'public' } } as const;
+  const all = new Map([['second@messenger_a:other' as ChannelKey, null]]);
+  const route = { channel, session, all, brain: { sensitivity: 'public' } } as const;
   const context = { forwardedFrom: 'Ann', ...more };
-  const message = { channel: 'telegram:main', sensitivity: 'public', text, context };
+  const message = { channel: 'messenger_a:main', sensitivity: 'public', text, context };
   const claim = { message, memory: { turns: window } } as unknown as InClaim;
   const ledger = { cursor: async () => kept, earlier: async () => noTurns };
   return (await withForwardedLabel(ledger, route, claim)).sensitivity;
@@ -185,13 +187,13 @@ test('a forward is known without what svc took off its words or put before them'
 
 test('what svc said elsewhere is forwarded as private, unless all was public by then', async () => {
   const text = 'I need a yes for 4711';
+  const by = (at: number, id = 'main') => ({ forwardedBot: { id, at } });
   for (const at of [0, since]) {
-    assert.equal(await labelOfForward(text, { forwardedOwnAt: at }), 'private');
-    assert.equal(await labelOfForward('It is four.', { forwardedOwnAt: at }), 'public');
+    assert.equal(await labelOfForward(text, by(at)), 'private');
+    assert.equal(await labelOfForward(text, by(at, 'other')), 'private');
+    assert.equal(await labelOfForward(text, by(at, 'stranger')), 'public');
+    assert.equal(await labelOfForward('It is four.', by(at)), 'public');
   }
-  assert.equal(await labelOfForward(text, { forwardedOwnAt: since + 60_001 }), 'public');
-  assert.equal(
-    await labelOfForward(text, { forwardedOwnAt: since + 60_001 }, 'private'),
-    'private',
-  );
+  assert.equal(await labelOfForward(text, by(since + 60_001)), 'public');
+  assert.equal(await labelOfForward(text, by(since + 60_001), 'private'), 'private');
 });

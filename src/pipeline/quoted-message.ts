@@ -4,6 +4,7 @@
  */
 import type { Brain } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
+import { botOf, channelTypeOf } from '../domain/ids.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
 import {
   noTurns,
@@ -45,8 +46,8 @@ export async function labelledQuote(
 
 /**
  * The message, at least as private as the turn whose words it forwards, if they were said here
- * before. Without storage it is as private as the conversation was. Other words of svc may come
- * from another conversation: they are public only if no private brain answered here by then.
+ * before. Without storage it is as private as the conversation was. Other words of a bot of svc may
+ * come from another chat: they are public only if no private brain answered through it by then.
  */
 export async function withForwardedLabel(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
@@ -54,7 +55,8 @@ export async function withForwardedLabel(
     channel,
     brain,
     session,
-  }: Pick<ActiveRoute, 'session'> & {
+    all,
+  }: Pick<ActiveRoute, 'session' | 'all'> & {
     readonly channel: ReplyFormat;
     readonly brain: Pick<Brain, 'sensitivity'>;
   },
@@ -81,11 +83,24 @@ export async function withForwardedLabel(
     ...(earlier.kind === 'label' && earlier.sensitivity === 'private' ? ['private'] : []),
   ];
   const isKnown = labels.some((label) => label !== null);
-  const saidAt = isKnown ? undefined : message.context?.forwardedOwnAt;
   const isPrivate =
-    labels.includes('private') ||
-    (saidAt !== undefined && !isPublicSince(await publicSinceOf(ledger, message.channel), saidAt));
+    labels.includes('private') || (!isKnown && (await mayBePrivateOfBot(ledger, message, all)));
   return isPrivate ? { ...message, sensitivity: 'private' } : message;
+}
+
+/** Whether a bot of svc wrote the forwarded text while a private brain could answer there. */
+async function mayBePrivateOfBot(
+  ledger: Pick<Ledger, 'cursor'>,
+  { channel, context }: InClaim['message'],
+  all: ActiveRoute['all'],
+): Promise<boolean> {
+  const bot = context?.forwardedBot;
+  if (bot === undefined) return false;
+  for (const key of new Set([channel, ...(all?.keys() ?? [])])) {
+    if (botOf(key) !== bot.id || channelTypeOf(key) !== channelTypeOf(channel)) continue;
+    if (!isPublicSince(await publicSinceOf(ledger, key), bot.at)) return true;
+  }
+  return false;
 }
 
 /**
