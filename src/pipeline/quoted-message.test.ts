@@ -192,6 +192,7 @@ test('what svc said elsewhere is forwarded as private, unless all was public by 
     assert.equal(await labelOfForward(text, by(at)), 'private');
     assert.equal(await labelOfForward(text, by(at, 'other')), 'private');
     assert.equal(await labelOfForward(text, by(at, 'stranger')), 'public');
+    assert.equal(await labelOfForward('', by(at)), 'private', 'a file');
     assert.equal(await labelOfForward('It is four.', by(at)), 'public');
   }
   assert.equal(await labelOfForward(text, by(since + 60_001)), 'public');

@@ -63,8 +63,10 @@ export async function withForwardedLabel(
   claim: InClaim,
 ): Promise<InClaim['message']> {
   const { message, memory } = claim;
-  const isForwarded = message.context?.forwardedFrom !== undefined && message.text !== '';
-  if (!isForwarded || strictest(brain.sensitivity, message.sensitivity) === 'private') {
+  const { forwardedFrom, forwardedBot } = message.context ?? {};
+  const hasWords = forwardedFrom !== undefined && message.text !== '';
+  const mayBeKnown = hasWords || forwardedBot !== undefined;
+  if (!mayBeKnown || strictest(brain.sensitivity, message.sensitivity) === 'private') {
     return message;
   }
   // A turn has the words without what svc took off or put before them.
