@@ -74,19 +74,15 @@ export async function withForwardedLabel(
   const trigger = session?.triggers.find((one) => text.trimStart().split(/\s/, 1)[0] === one) ?? '';
   const body = text.trimStart().slice(trigger.length);
   const forms = [text, leadingCommand(body, [])?.rest ?? body, withoutNotice(text)];
-  const labelsIn = (turns: readonly TurnRow[]): readonly (Sensitivity | null)[] =>
-    forms.map((form) => labelIn(turns, form, channel));
   const earlier = await ledger
     .earlier(claim, message.acceptedAt, turnsMax)
     .catch(() => unreadableTurns);
-  const labels = [
-    ...labelsIn(memory.turns),
-    ...(earlier.kind === 'kept' ? labelsIn(earlier.turns) : []),
-    ...(earlier.kind === 'label' && earlier.sensitivity === 'private' ? ['private'] : []),
-  ];
-  const isKnown = labels.some((label) => label !== null);
+  const turns = earlier.kind === 'kept' ? [...memory.turns, ...earlier.turns] : memory.turns;
+  const labels = forms.map((form) => labelIn(turns, form, channel));
   const isPrivate =
-    labels.includes('private') || (!isKnown && (await mayBePrivateOfBot(ledger, message, all)));
+    labels.includes('private') ||
+    (earlier.kind === 'label' && earlier.sensitivity === 'private') ||
+    (labels.every((label) => label === null) && (await mayBePrivateOfBot(ledger, message, all)));
   return isPrivate ? { ...message, sensitivity: 'private' } : message;
 }
 
