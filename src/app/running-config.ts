@@ -243,7 +243,7 @@ export class RunningConfig {
         const { key, channel } = connection;
         this.#connections.set(key, connection);
         const { brains } = this;
-        const rules = { routes, session, access, ...reading };
+        const rules = { routes, session, access, ...reading, all: this.#activeChannels };
         this.#activeChannels.set(key, { name, channel, ...rules, brains });
       }
       channels.push({ ...planned, channel: connection?.channel ?? made });

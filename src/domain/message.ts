@@ -66,6 +66,11 @@ export type MessageContext = {
   readonly quoted?: Quoted;
   /** The name of the source of a forwarded text; null: the platform does not say. */
   readonly forwardedFrom?: string | null;
+  /**
+   * The bot that wrote the forwarded text, and when: milliseconds since 1970 by the platform's
+   * clock. Absent: no bot wrote it, or the platform does not say.
+   */
+  readonly forwardedBot?: { readonly id: string; readonly at: number };
 };
 
 /** A message that another one refers to, cut to `quotedCharactersMax`. */

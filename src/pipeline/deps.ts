@@ -6,7 +6,7 @@ import type { Brain } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { AccessConfig, RouteConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
-import type { IdSource } from '../domain/ids.ts';
+import type { ChannelKey, IdSource } from '../domain/ids.ts';
 import type { RouteTaken } from '../domain/routing.ts';
 import type { ByteSemaphore } from '../lib/fair-queue.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -35,6 +35,8 @@ export type ActiveChannel = {
    * turn.
    */
   readonly gatherMs?: number;
+  /** All channels of the configuration by their keys; absent: this one alone. */
+  readonly all?: ReadonlyMap<ChannelKey, unknown>;
   /** All brains that have a route, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noTurns, type EarlierTurns, type TurnRow } from '../domain/conversation.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { SessionConfig } from '../config/config.ts';
 import type { InClaim } from '../ledger/ledger.ts';
-import type { Message, Quoted } from '../domain/message.ts';
+import type { Message, MessageContext, Quoted } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import { labelledQuote } from './quoted-message.ts';
+import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 
 const since = 1_000_000;
 const window: readonly TurnRow[] = [
@@ -158,4 +160,41 @@ test('in a private brain, and of a private message, all is private', async () =>
     assert.equal(await labelOf({ text: 'two and two' }, more), 'private');
     assert.equal(await labelOf({}, { ...more, inGroup: true }), 'private');
   }
+});
+
+const session = { triggers: ['/new', 'again'] } as unknown as SessionConfig;
+
+async function labelOfForward(text: string, more: MessageContext = {}, kept = String(since)) {
+  const all = new Map([['second@messenger_a:other' as ChannelKey, null]]);
+  const route = { channel, session, all, brain: { sensitivity: 'public' } } as const;
+  const context = { forwardedFrom: 'Ann', ...more };
+  const message = { channel: 'messenger_a:main', sensitivity: 'public', text, context };
+  const claim = { message, memory: { turns: window } } as unknown as InClaim;
+  const ledger = { cursor: async () => kept, earlier: async () => noTurns };
+  return (await withForwardedLabel(ledger, route, claim)).sensitivity;
+}
+
+test('a forward is known without what svc took off its words or put before them', async () => {
+  const words = 'the safe opens';
+  const notice = '(New session: a new day.)';
+  for (const before of ['', '/home', '/home@a_bot', '/new', 'again', '/new /home', notice]) {
+    assert.equal(await labelOfForward(`${before} ${words}`.trim()), 'private', before);
+  }
+  for (const text of ['two and two', '/home two and two', '/home', 'others said: the safe opens']) {
+    assert.equal(await labelOfForward(text), 'public', text);
+  }
+});
+
+test('what svc said elsewhere is forwarded as private, unless all was public by then', async () => {
+  const text = 'I need a yes for 4711';
+  const by = (at: number, id = 'main') => ({ forwardedBot: { id, at } });
+  for (const at of [0, since]) {
+    assert.equal(await labelOfForward(text, by(at)), 'private');
+    assert.equal(await labelOfForward(text, by(at, 'other')), 'private');
+    assert.equal(await labelOfForward(text, by(at, 'stranger')), 'public');
+    assert.equal(await labelOfForward('', by(at)), 'private', 'a file');
+    assert.equal(await labelOfForward('It is four.', by(at)), 'public');
+  }
+  assert.equal(await labelOfForward(text, by(since + 60_001)), 'public');
+  assert.equal(await labelOfForward(text, by(since + 60_001), 'private'), 'private');
 });

@@ -4,6 +4,7 @@
  */
 import type { Brain } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
+import { botOf, channelTypeOf } from '../domain/ids.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
 import {
   noTurns,
@@ -12,8 +13,10 @@ import {
   type TurnRow,
 } from '../domain/conversation.ts';
 import type { Quoted } from '../domain/message.ts';
+import { leadingCommand } from '../domain/routing.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { InClaim, Ledger } from '../ledger/ledger.ts';
+import type { ActiveRoute } from './deps.ts';
 import { isPublicSince, marginMs, publicSinceOf } from './public-since.ts';
 import { withoutNotice } from './sentences.ts';
 
@@ -43,26 +46,59 @@ export async function labelledQuote(
 
 /**
  * The message, at least as private as the turn whose words it forwards, if they were said here
- * before. Without storage it is as private as the conversation was.
+ * before. Without storage it is as private as the conversation was. Other words of a bot of svc may
+ * come from another chat: they are public only if no private brain answered through it by then.
  */
 export async function withForwardedLabel(
-  ledger: Pick<Ledger, 'earlier'>,
-  { channel, brain }: { readonly channel: ReplyFormat; readonly brain: Pick<Brain, 'sensitivity'> },
+  ledger: Pick<Ledger, 'cursor' | 'earlier'>,
+  {
+    channel,
+    brain,
+    session,
+    all,
+  }: Pick<ActiveRoute, 'session' | 'all'> & {
+    readonly channel: ReplyFormat;
+    readonly brain: Pick<Brain, 'sensitivity'>;
+  },
   claim: InClaim,
 ): Promise<InClaim['message']> {
   const { message, memory } = claim;
-  const isForwarded = message.context?.forwardedFrom !== undefined && message.text !== '';
-  if (!isForwarded || strictest(brain.sensitivity, message.sensitivity) === 'private') {
+  const { forwardedFrom, forwardedBot } = message.context ?? {};
+  const hasWords = forwardedFrom !== undefined && message.text !== '';
+  const mayBeKnown = hasWords || forwardedBot !== undefined;
+  if (!mayBeKnown || strictest(brain.sensitivity, message.sensitivity) === 'private') {
     return message;
   }
-  const inView = labelIn(memory.turns, message.text, channel);
-  if (inView === 'private') return { ...message, sensitivity: inView };
+  // A turn has the words without what svc took off or put before them.
+  const { text } = message;
+  const trigger = session?.triggers.find((one) => text.trimStart().split(/\s/, 1)[0] === one) ?? '';
+  const body = text.trimStart().slice(trigger.length);
+  const forms = [text, leadingCommand(body, [])?.rest ?? body, withoutNotice(text)];
   const earlier = await ledger
     .earlier(claim, message.acceptedAt, turnsMax)
     .catch(() => unreadableTurns);
-  const label =
-    earlier.kind === 'kept' ? labelIn(earlier.turns, message.text, channel) : earlier.sensitivity;
-  return label === 'private' ? { ...message, sensitivity: label } : message;
+  const turns = earlier.kind === 'kept' ? [...memory.turns, ...earlier.turns] : memory.turns;
+  const labels = forms.map((form) => labelIn(turns, form, channel));
+  const isPrivate =
+    labels.includes('private') ||
+    (earlier.kind === 'label' && earlier.sensitivity === 'private') ||
+    (labels.every((label) => label === null) && (await mayBePrivateOfBot(ledger, message, all)));
+  return isPrivate ? { ...message, sensitivity: 'private' } : message;
+}
+
+/** Whether a bot of svc wrote the forwarded text while a private brain could answer there. */
+async function mayBePrivateOfBot(
+  ledger: Pick<Ledger, 'cursor'>,
+  { channel, context }: InClaim['message'],
+  all: ActiveRoute['all'],
+): Promise<boolean> {
+  const bot = context?.forwardedBot;
+  if (bot === undefined) return false;
+  for (const key of new Set([channel, ...(all?.keys() ?? [])])) {
+    if (botOf(key) !== bot.id || channelTypeOf(key) !== channelTypeOf(channel)) continue;
+    if (!isPublicSince(await publicSinceOf(ledger, key), bot.at)) return true;
+  }
+  return false;
 }
 
 /**

@@ -22,36 +22,41 @@ async function stage() {
     ),
   );
   const telegram = parts.use(await startFakeTelegram({ secondMs: 20 }));
+  const token = '210201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1';
+  const second = parts.use(await startFakeTelegram({ secondMs: 20, token }));
   const here = { provider: 'local_runtime', model_id: 'llama3', locality: 'local' };
   const away = { provider: 'hosted_runtime', model_id: 'gpt-test', locality: 'cloud' };
   const key = { base_url: cloud.url, api_key_env: 'CLOUD_KEY' };
   const policy = { kind: 'priority' };
+  const bot = { type: 'telegram', mode: 'polling', streaming: false };
   const file = await writeConfig(folder, {
     brains: [
       { name: 'home', sensitivity: 'private', policy, models: [{ ...here, base_url: local.url }] },
       { name: 'open', sensitivity: 'public', policy, models: [{ ...away, ...key }] },
     ],
     channels: [
-      {
-        type: 'telegram',
-        mode: 'polling',
-        token_env: 'TELEGRAM_TOKEN',
-        base_url: telegram.url,
-        streaming: false,
-      },
+      { ...bot, token_env: 'TELEGRAM_TOKEN', base_url: telegram.url },
+      { ...bot, name: 'second', token_env: 'SECOND_TOKEN', base_url: second.url },
     ],
     routes: [
+      { channel: 'telegram', brain: 'home', when: { commands: ['/home'] } },
       { channel: 'telegram', brain: 'open', when: { commands: ['/ask'] } },
       { channel: 'telegram', brain: 'home' },
+      { channel: 'second', brain: 'open' },
     ],
     storage: { path: 'svc.db' },
     session: {},
   });
   const user = telegram.person('Ann');
-  const env = { TELEGRAM_TOKEN: telegram.token, CLOUD_KEY: 'a-key-of-the-tests' };
+  const env = {
+    TELEGRAM_TOKEN: telegram.token,
+    SECOND_TOKEN: token,
+    CLOUD_KEY: 'a-key-of-the-tests',
+  };
   const own = parts.move();
   return {
     telegram,
+    second,
     user,
     ann: telegram.privateChat(user),
     local,
@@ -93,5 +98,40 @@ test('a public turn that failed is asked again of the public brain', async () =>
   it.telegram.say(it.ann, '/ask and tomorrow?');
   await it.telegram.waitForSent(3);
   assert.match(it.cloud.calls.at(-1)!.text, /the weather\?.*from elsewhere/s, 'it is public still');
+  assert.equal(await program.stop(), 0);
+});
+
+test('what is forwarded with a question to the public brain keeps its label', async () => {
+  await using it = await stage();
+  await using program = it.start();
+  const { telegram, ann, user } = it;
+  const forms = [secret, `/home ${secret}`, `/new ${secret}`, `/new /home ${secret}`];
+  for (const [at, said] of forms.entries()) {
+    telegram.say(ann, said);
+    assert.match((await telegram.waitForSent(3 * at + 1)).at(-1)!.text, /4711/);
+    telegram.say(ann, '/ask what is this?');
+    const origin = { type: 'user', sender_user: user, date: 1_700_000_000 };
+    telegram.say(ann, said, { fields: { forward_origin: origin } });
+    await telegram.waitForSent(3 * at + 3);
+    assert.doesNotMatch(it.sentAway(), /4711/, said);
+  }
+  assert.equal(await program.stop(), 0);
+});
+
+test('an answer of svc from another chat, or bot, goes to no public brain here', async () => {
+  await using it = await stage();
+  await using program = it.start();
+  const { telegram } = it;
+  telegram.say(it.ann, secret);
+  await telegram.waitForSent(1);
+  const bob = telegram.privateChat(telegram.person('Bob'));
+  telegram.say(bob, '/ask what is this?');
+  const origin = { type: 'user', sender_user: telegram.bot, date: 1_700_000_000 };
+  telegram.say(bob, secret, { fields: { forward_origin: origin } });
+  assert.match((await telegram.waitForSent(3)).at(-1)!.text, /^Sorry, I have no answer/);
+  const there = it.second.privateChat(it.second.person('Bob'));
+  it.second.say(there, secret, { fields: { forward_origin: origin } });
+  assert.match((await it.second.waitForSent(1)).at(-1)!.text, /^Sorry, I have no answer/);
+  assert.doesNotMatch(it.sentAway(), /4711/);
   assert.equal(await program.stop(), 0);
 });

@@ -356,10 +356,12 @@ export function contextOf(wire: Fields, isGroup: boolean, bot: Self): MessageCon
   const quoted = quotedIn(wire, bot);
   const origin = recordOf(wire['forward_origin']);
   if (!isGroup && quoted === null && origin === null) return undefined;
+  const { id, is_bot: isBot } = fieldsOf(origin?.['sender_user']);
   return {
     ...(isGroup && { inGroup: true }),
     ...(quoted !== null && { quoted }),
     ...(origin !== null && { forwardedFrom: nameOfOrigin(origin) }),
+    ...(isBot === true && { forwardedBot: { id: String(id), at: timeOf(origin?.['date']) } }),
   };
 }
 
