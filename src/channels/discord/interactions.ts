@@ -190,8 +190,8 @@ export async function publishCommands(
   const others = new Set(registered.filter((one) => !ours.includes(one)).map(({ name }) => name));
   const wanted = menu.commands
     .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
-    .slice(0, registeredMax)
-    .filter(({ word }) => !others.has(word));
+    .filter(({ word }) => !others.has(word))
+    .slice(0, Math.max(0, registeredMax - others.size));
   if (!(await menu.keep(wanted))) return away;
   let outcome: MenuOutcome = { kind: 'there' };
   for (const { id, name } of ours) {
