@@ -69,7 +69,7 @@ test('what fails beside a channel that is up is tried less and less often', asyn
 
 test('while the platform names the time of the next try, the pauses do not grow', async () => {
   const limit: MenuOutcome = { kind: 'away', retryAfterMs: 20_000 };
-  const it = start(...Array<MenuOutcome>(19).fill(limit));
+  const it = start(...Array.from({ length: 19 }, () => limit));
   it.offer('new');
   await it.rest();
   for (let tries = 2; tries <= 20; tries++) assert.equal(await it.after(20_000), tries);
