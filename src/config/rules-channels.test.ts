@@ -157,3 +157,8 @@ test('a warning of the status says the name of its channel, and the number of it
   });
   assert.equal(told('routes[2].when.chats[0]', '').where, 'route 3, when.chats[0]');
 });
+
+test('a blank description is none', () => {
+  const { routes } = configOf(change(several, '"Ask about code"', '" \\n"'));
+  assert.ok(routes.length > 1 && routes.every(({ description }) => description === null));
+});
