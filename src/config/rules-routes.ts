@@ -51,7 +51,7 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
 type Names = readonly (string | undefined)[] | undefined;
 
 function checkTargets(
-  { routes }: DraftDocument,
+  { routes, channels: drafts }: DraftDocument,
   channels: Names,
   brains: Names,
   problems: ProblemList,
@@ -61,7 +61,12 @@ function checkTargets(
     if (isUnknown(route?.channel, channelsKnown)) {
       const { channel = '' } = route ?? {};
       const message = `no channel ${quote(channel) ?? 'of this name'} is configured`;
-      const remedy = (): string => nearRemedy(channel, [...(channelsKnown ?? [])]);
+      const named = drafts?.filter((one) => one?.type === channel).map(nameOfChannel) ?? [];
+      const remedy = (): string =>
+        named.length === 0
+          ? nearRemedy(channel, [...(channelsKnown ?? [])])
+          : `Write the name: ${shortList(named.slice(0, namesMax) as string[], named.length)}. Or ` +
+            'take a new name away again: by it the channel loses its memory.';
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
     if (isUnknown(route?.brain, brainsKnown)) {
