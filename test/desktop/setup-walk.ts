@@ -34,7 +34,10 @@ const there: FileFound = {
   problem: null,
   document,
   models: ['m'],
-  channels: ['webhook'],
+  channels: [
+    { name: 'webhook', type: 'webhook' },
+    { name: 'shop', type: 'messenger_a' },
+  ],
 };
 const written = { path: 'svc.json', backup: null, command: 'svc serve', unset: [] };
 
