@@ -62,11 +62,12 @@ function checkTargets(
       const { channel = '' } = route ?? {};
       const message = `no channel ${quote(channel) ?? 'of this name'} is configured`;
       const named = drafts?.filter((one) => one?.type === channel).map(nameOfChannel) ?? [];
+      const names = shortList(named.slice(0, namesMax) as string[], named.length);
       const remedy = (): string =>
-        named.length === 0
+        names === ''
           ? nearRemedy(channel, [...(channelsKnown ?? [])])
-          : `Write the name: ${shortList(named.slice(0, namesMax) as string[], named.length)}. Or ` +
-            'take a new name away again: by it the channel loses its memory.';
+          : `Write the name: ${names}. Or take a new name away again: by it the channel loses ` +
+            'its memory.';
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
     if (isUnknown(route?.brain, brainsKnown)) {

@@ -14,7 +14,7 @@ import { root } from '../support/run-svc.ts';
 type Address = { base_url?: string };
 type Example = { channels: Address[]; brains: { models: Address[] }[]; observability?: object };
 
-test('each bot has its own brain, and the first asks others for /code and two children', async () => {
+test('each bot has its brain, and the first asks others for /code and two children', async () => {
   await using scene = await scratch();
   await using first = await startFakeTelegram({ secondMs: 20 });
   await using shop = await startFakeTelegram({ secondMs: 20, token: `4712:${'s'.repeat(35)}` });
