@@ -318,7 +318,10 @@ function idFault(
   }
   if (/^-?\d{1,32}$/.test(id)) return null;
   const message = 'this is no id: the ids of this platform are numbers';
-  return { code: 'bad_id', words: [message, 'Write the number, such as -1001234567890.'] };
+  const remedy = /^-?\d+:\d+$/.test(id)
+    ? 'Write the number before the colon, and the one behind it in "topics".'
+    : 'Write the number, such as -1001234567890.';
+  return { code: 'bad_id', words: [message, remedy] };
 }
 
 /** The list of svc's commands here never grows, and a trigger must keep its meaning. */

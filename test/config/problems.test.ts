@@ -143,6 +143,15 @@ test('a number is no name of a channel, and a type is none where its channels ha
   assert.equal(unknown?.remedy, words);
 });
 
+test('a chat with its topic, as lists of conversations have it, is taken apart', () => {
+  const { problems } = validateText(change(several, '"chats": [-1001]', '"chats": ["-1001:7"]'));
+  const remedy = 'Write the number before the colon, and the one behind it in "topics".';
+  assert.deepEqual(
+    problems.map((problem) => problem.remedy),
+    [remedy],
+  );
+});
+
 test('what may be a secret is never repeated', () => {
   const secret = 's3cr3t-value';
   const edits = [
