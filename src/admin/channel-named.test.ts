@@ -52,7 +52,9 @@ test('an unknown name is refused with the types and the configured names', () =>
 
 test('without a configuration every name is allowed', () => {
   assert.deepEqual([asked('slack', null), asked('slack:7', null)], ['slack', 'slack:7']);
-  assert.equal(asked('Slack', null), null);
+  const found = channelsAsked('Slack', null);
+  assert.ok(found.kind === 'unknown');
+  assert.match(found.message, / webhook, the name that a channel has, or a bot/);
 });
 
 test('a person finds a named channel by its name, and one of several bots by its id', async () => {

@@ -78,7 +78,8 @@ export function channelsAsked(named: string, channels: readonly Named[] | null):
     return { kind: 'found', channel: isName ? name : channelKeyOf({ name, type }, bot) };
   }
   if (channels === null && isChannelName(name)) return { kind: 'found', channel: named };
-  const names = new Set<string>([...channelTypes, ...(channels ?? []).map((one) => one.name)]);
+  const own = channels?.map((one) => one.name) ?? ['the name that a channel has'];
+  const names = new Set<string>([...channelTypes, ...own]);
   const ofBots = `or a bot of a messenger by its key (${botExample})`;
   return { kind: 'unknown', message: `channel is one of ${[...names].join(', ')}, ${ofBots}.` };
 }

@@ -51,7 +51,7 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
 type Names = readonly (string | undefined)[] | undefined;
 
 function checkTargets(
-  { routes }: DraftDocument,
+  { routes, channels: drafts }: DraftDocument,
   channels: Names,
   brains: Names,
   problems: ProblemList,
@@ -61,7 +61,13 @@ function checkTargets(
     if (isUnknown(route?.channel, channelsKnown)) {
       const { channel = '' } = route ?? {};
       const message = `no channel ${quote(channel) ?? 'of this name'} is configured`;
-      const remedy = (): string => nearRemedy(channel, [...(channelsKnown ?? [])]);
+      const named = drafts?.filter((one) => one?.type === channel).map(nameOfChannel) ?? [];
+      const names = shortList(named.slice(0, namesMax) as string[], named.length);
+      const remedy = (): string =>
+        names === ''
+          ? nearRemedy(channel, [...(channelsKnown ?? [])])
+          : `Write the name: ${names}. Or take a new name away again: by it the channel loses ` +
+            'its memory.';
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
     if (isUnknown(route?.brain, brainsKnown)) {
@@ -312,7 +318,10 @@ function idFault(
   }
   if (/^-?\d{1,32}$/.test(id)) return null;
   const message = 'this is no id: the ids of this platform are numbers';
-  return { code: 'bad_id', words: [message, 'Write the number, such as -1001234567890.'] };
+  const remedy = /^-?\d+:\d+$/.test(id)
+    ? 'Write the number before the colon, and the one behind it in "topics".'
+    : 'Write the number, such as -1001234567890.';
+  return { code: 'bad_id', words: [message, remedy] };
 }
 
 /** The list of svc's commands here never grows, and a trigger must keep its meaning. */

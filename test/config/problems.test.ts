@@ -120,6 +120,38 @@ test('a key that is nearly right is named', () => {
   }
 });
 
+test('a misspelt condition is told of once', () => {
+  const { problems } = validateText(change(several, '"senders": ["ada"], "chats"', '"chat"'));
+  assert.deepEqual(
+    problems.map(({ code, path }) => [code, path]),
+    [['unknown_key', 'routes[5].when.chat']],
+  );
+});
+
+test('a number is no name of a channel, and a type is none where its channels have names', () => {
+  const number = validateText(change(several, '"name": "intake"', '"name": 5')).problems[0]!;
+  assert.equal(number.remedy, 'Write a text in double quotes.');
+  const named = change(
+    several,
+    '{ "type": "telegram", "mode"',
+    '{ "type": "telegram", "name": "home", "mode"',
+  );
+  const unknown = validateText(named).problems.find(({ code }) => code === 'unknown_channel');
+  const words =
+    'Write the name: home, support. Or take a new name away again: by it the channel ' +
+    'loses its memory.';
+  assert.equal(unknown?.remedy, words);
+});
+
+test('a chat with its topic, as lists of conversations have it, is taken apart', () => {
+  const { problems } = validateText(change(several, '"chats": [-1001]', '"chats": ["-1001:7"]'));
+  const remedy = 'Write the number before the colon, and the one behind it in "topics".';
+  assert.deepEqual(
+    problems.map((problem) => problem.remedy),
+    [remedy],
+  );
+});
+
 test('what may be a secret is never repeated', () => {
   const secret = 's3cr3t-value';
   const edits = [
