@@ -69,7 +69,11 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const chosen = all.filter(({ channel }) => named === null || channel.name === named);
   const names = all.map(({ channel }) => channel.name).join(', ');
   if (chosen.length === 0) {
-    return wrongUsage(io, 'routes', `no route is for "${flags.channel}"; there is ${names}.`);
+    return wrongUsage(
+      io,
+      'routes',
+      `no route names the channel "${flags.channel}"; routes name ${names}.`,
+    );
   }
   const { text, chat, topic, sender } = flags;
   if ([text, chat, topic, sender].every((one) => one === null)) {
@@ -77,7 +81,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     return exitCode.fine;
   }
   if (chosen.length > 1) {
-    return wrongUsage(io, 'routes', `Say on which channel, with --channel: ${names}.`);
+    return wrongUsage(io, 'routes', `Choose the channel of the message with --channel: ${names}.`);
   }
   const [on] = chosen;
   const placeOf = kindOf(on!.channel.type).placeOf;

@@ -48,7 +48,7 @@ export function WhichRoute() {
       <p className="text-soft">The routes of the draft decide it, and no model is asked.</p>
       <SelectField
         id="route-channel"
-        label="A message comes by"
+        label="Channel of the message"
         value={chosen.name}
         onChange={({ target }) => useMessage.setState({ channel: target.value })}
         options={[...new Set(channels.map(({ name }) => name))].map((name) => ({
