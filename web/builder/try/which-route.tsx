@@ -96,7 +96,9 @@ function Answer({ channel, hasTopics }: AnswerProps) {
           {unknown ? ', unless a route before it fits' : ''}
         </p>
       )}
-      {rest === '' ? <p>The text is the command alone: svc describes it itself.</p> : null}
+      {rest === '' ? (
+        <p>The text is the command alone: svc describes it, and asks no model.</p>
+      ) : null}
       <ul aria-label="Each route" className="flex flex-col gap-1 text-sm text-soft">
         {routes.map((one) => (
           <li key={one.number} className="wrap-anywhere">
