@@ -41,9 +41,10 @@ take the routes before. It reads the configuration alone, and contacts nothing.
   --chat <id>       its chat, group or channel; on a webhook the conversation
   --topic <id>      its topic or thread
   --sender <id>     who sends it
-  --json            print {"channels"}, or of a message {"channel", "taken", "routes"}
+  --json            print {"channels"}, or for a message {"channel", "taken", "routes"}
 
-A route that asks for something you leave out does not count as taken. svc routes says what it is.
+If a route asks for something that you leave out, it is not decided, and its line says what is
+missing.
 
   svc routes --channel support --chat -1001234 --topic 7 --text '/code sort a list'
 
