@@ -6,11 +6,12 @@ import {
   explainRoutes,
   type RouteExplanation,
 } from '../domain/explain-route.ts';
+import { leadingCommand, routeCommandOf } from '../domain/routing.ts';
 import { plainJson, plainLine } from '../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { readConfig } from './frame/boot.ts';
 import { useConfigFile } from './frame/config-file.ts';
-import { parseFlags, wrongUsage } from './frame/flags.ts';
+import { parseFlags, wrongUsage, type Flags } from './frame/flags.ts';
 import { isColoured, signOf } from './frame/report.ts';
 
 const table = {
@@ -88,7 +89,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const triggers = config.session?.triggers ?? [];
   const explanation = explainRoutes(on!.routes, flags, { placeOf, triggers });
   io.stdout.write(
-    flags.json ? explanationAsJson(on!, explanation) : explanationOf(on!, explanation, io),
+    flags.json
+      ? explanationAsJson(on!, explanation)
+      : explanationOf(on!, explanation, { flags, triggers, io }),
   );
   return exitCode.fine;
 }
@@ -121,9 +124,10 @@ function titleOf({ channel: { name, type } }: ChannelRoutes): string {
 
 function explanationOf(
   on: ChannelRoutes,
-  { taken, isBare, routes: verdicts }: RouteExplanation,
-  io: Io,
+  { taken, routes: verdicts }: RouteExplanation,
+  told: { readonly flags: Flags<typeof table>; triggers: readonly string[]; readonly io: Io },
 ): string {
+  const { flags, triggers, io } = told;
   const sign = (mark: 'ok' | 'warning'): string => signOf(mark, isColoured(io.stdout, io.env));
   const lines = verdicts.map(({ number, verdict, why }) => {
     return lineOf(`  route ${number}: ${verdictWords[verdict]}: ${why}`);
@@ -134,6 +138,8 @@ function explanationOf(
   const unless = unknown.length === 0 ? '' : ', unless a route that is not decided comes first';
   const mark = sign(unknown.length === 0 ? 'ok' : 'warning');
   const verdict = `route ${route.number}: ${route.brain} (${route.sensitivity}) answers${unless}`;
+  const command = routeCommandOf(taken);
+  const isBare = command !== null && leadingCommand(flags.text ?? '', triggers)?.rest === '';
   const bare = 'The text is the command alone: svc describes it, and asks no model.';
   return [
     lineOf(titleOf(on)),

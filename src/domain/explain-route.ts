@@ -4,7 +4,6 @@
  */
 import {
   leadingCommand,
-  routeCommandOf,
   type RouteCondition,
   type RouteKey,
   type RouteMatch,
@@ -51,8 +50,6 @@ export type ExplainedVerdict = {
 export type RouteExplanation = {
   /** The first route that surely fits; null: the last route has conditions, too. */
   readonly taken: RouteTaken | null;
-  /** Whether the text is the command of the route taken, alone: svc describes it then. */
-  readonly isBare: boolean;
   /** One for each route, in order. */
   readonly routes: readonly ExplainedVerdict[];
 };
@@ -69,7 +66,6 @@ export function explainRoutes(
 ): RouteExplanation {
   const facts = factsOf(told, channel);
   let taken: RouteTaken | null = null;
-  let isBare = false;
   const verdicts = routes.map(({ number, brain, when }): ExplainedVerdict => {
     const route = { number, brain };
     if (taken !== null) {
@@ -88,12 +84,10 @@ export function explainRoutes(
     }
     const matched = results.flatMap((one) => (one.kind === 'holds' ? [one.match] : []));
     taken = { ...route, matched };
-    const isCommand = routeCommandOf(taken) !== null;
-    isBare = isCommand && leadingCommand(told.text ?? '', channel.triggers)?.rest === '';
     const why = results.length === 0 ? 'it takes every other message' : sentenceOf(results);
     return { ...route, verdict: 'taken', why, missing: [] };
   });
-  return { taken, isBare, routes: verdicts };
+  return { taken, routes: verdicts };
 }
 
 /** `the sender is 42 or 43, and the text begins with /code`; null: `every other message`. */

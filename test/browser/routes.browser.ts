@@ -93,7 +93,7 @@ browserTest(
     await list.getByText('Route 1: command /code → coder').waitFor();
     await show(page, 'Review');
     await page
-      .getByText('The channel webhook tries its routes in this order: coder for command /code')
+      .getByText('The channel webhook tries its routes as coder for command /code')
       .waitFor();
   },
 );

@@ -1,5 +1,4 @@
 /** `svc pair`: lets people in on messengers, by the code that svc gave to the stranger. */
-import { registeredName } from '../../config/config.ts';
 import { unknownCode, type Admission, type Admissions } from '../../domain/gate.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
@@ -53,11 +52,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
   if (flags.list) return withPairings(place, (admissions) => reportAll(admissions, io));
-  const on = flags.channel === null ? null : registeredName(flags.channel);
   return withAdmissions(place, (admissions) => {
     return flags.remove === null
       ? admit(admissions, code ?? '', io)
-      : remove(admissions, { sender: flags.remove, on }, io);
+      : remove(admissions, { sender: flags.remove, on: flags.channel }, io);
   });
 }
 
@@ -73,7 +71,7 @@ async function admit(admissions: Admissions, code: string, io: Io): Promise<numb
   return exitCode.fine;
 }
 
-/** `on`: the registered name of a channel; null: every channel. */
+/** `on`: the name of a channel; null: every channel. */
 type Removal = { readonly sender: string; readonly on: string | null };
 
 async function remove(admissions: Admissions, removal: Removal, io: Io): Promise<number> {

@@ -311,8 +311,8 @@ test('the order of the routes of one channel has a meaning, and no other order',
     document.routes = [team, code, rest];
   }, bots());
   assert.deepEqual(all, [
-    'the channel Telegram tries its routes in this order: triage for chat -1001, topic 7; code ' +
-      'for command /code; triage for every other message',
+    'the channel Telegram tries its routes as triage for chat -1001, topic 7; code for command ' +
+      '/code; triage for every other message',
   ]);
   assert.deepEqual(kinds, ['changed']);
   const other = { channel: 'webhook', brain: 'triage' };

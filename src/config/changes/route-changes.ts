@@ -105,8 +105,8 @@ function orderChanges(pairs: readonly Pair[], to: readonly KeyedEntry[]): readon
     const order = to
       .filter((one) => channelOf(one) === channel)
       .map((one) => `${brainOf(one)} for ${conditionsOf(one) ?? 'every other message'}`);
-    const before = `the channel ${channelName(channel)} tries its routes in this order: `;
-    return [{ kind: 'changed', text: before + order.join('; ') }];
+    const text = `the channel ${channelName(channel)} tries its routes as ${order.join('; ')}`;
+    return [{ kind: 'changed', text }];
   });
 }
 
