@@ -157,15 +157,3 @@ test('a warning of the status says the name of its channel, and the number of it
   });
   assert.equal(told('routes[2].when.chats[0]', '').where, 'route 3, when.chats[0]');
 });
-
-test('a grant for a channel with the name every or any is for no other channel', () => {
-  const channels = '"channels": ["telegram", "support", "completions"] }';
-  for (const name of ['every', 'any']) {
-    const [one, other] = [`"channels": ["${name}"] }`, '"channels": ["intake"] }'];
-    for (const [first, second] of [[one, other] as const, [other, one] as const]) {
-      const grants = `${first}, { "tool": "time", "mode": "allow", ${second}`;
-      const text = change(several, channels, grants).replaceAll('support', name);
-      assert.doesNotMatch(wordsOf(text).join(), /grants_overlap/);
-    }
-  }
-});
