@@ -121,7 +121,7 @@ export type PlannedChannelView = ChannelView & {
 };
 
 export type ChannelView = {
-  /** By which routes know it. */
+  /** The name by which routes know it. */
   readonly name: string;
   readonly type: ChannelType;
   readonly state: ChannelState;

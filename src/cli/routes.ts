@@ -41,9 +41,10 @@ take the routes before. It reads the configuration alone, and contacts nothing.
   --chat <id>       its chat, group or channel; on a webhook the conversation
   --topic <id>      its topic or thread
   --sender <id>     who sends it
-  --json            print {"channels"}, or of a message {"channel", "taken", "routes"}
+  --json            print {"channels"}, or for a message {"channel", "taken", "routes"}
 
-A route that asks for something you leave out does not count as taken. svc routes says what it is.
+If a route asks for something that you leave out, it is not decided, and its line says what is
+missing.
 
   svc routes --channel support --chat -1001234 --topic 7 --text '/code sort a list'
 
@@ -69,7 +70,11 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const chosen = all.filter(({ channel }) => named === null || channel.name === named);
   const names = all.map(({ channel }) => channel.name).join(', ');
   if (chosen.length === 0) {
-    return wrongUsage(io, 'routes', `no route is for "${flags.channel}"; there is ${names}.`);
+    return wrongUsage(
+      io,
+      'routes',
+      `no route names the channel "${flags.channel}"; routes name ${names}.`,
+    );
   }
   const { text, chat, topic, sender } = flags;
   if ([text, chat, topic, sender].every((one) => one === null)) {
@@ -77,7 +82,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     return exitCode.fine;
   }
   if (chosen.length > 1) {
-    return wrongUsage(io, 'routes', `Say on which channel, with --channel: ${names}.`);
+    return wrongUsage(io, 'routes', `Choose the channel of the message with --channel: ${names}.`);
   }
   const [on] = chosen;
   const placeOf = kindOf(on!.channel.type).placeOf;

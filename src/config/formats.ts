@@ -62,7 +62,7 @@ const badUserId: FormatFault = {
 export const badApprover: FormatFault = {
   code: 'bad_approver',
   message: 'this names nobody who could be asked',
-  remedy: `Write a messenger and a numeric id of a user of it: ${messengerTypes[0]}:123456789.`,
+  remedy: `Write the name of a messenger channel and a user id: ${messengerTypes[0]}:123456789.`,
 };
 
 const badServerName: FormatFault = {

@@ -55,8 +55,8 @@ export const problemCodes = {
   bad_approver: error('An approver is a channel and a user id of it.'),
   bad_name: error('A name has characters that it may not have.'),
   bad_command: error(
-    'A command of a route is / and small letters, digits and _, 32 at most, and is neither a ' +
-      'trigger nor a command of svc.',
+    'A command of a route is / and at most 32 small letters, digits and _. It is no trigger and ' +
+      'no command of svc.',
   ),
   bad_id: error('An id is empty or has white space, or its platform has no such ids.'),
   too_long: error('The text is too long.'),
@@ -65,7 +65,9 @@ export const problemCodes = {
   clamped: warning('A limit is above its useful maximum. svc uses the maximum.'),
   // what fields mean together
   duplicate_channel: error('Two channels have one name, or one type and no name.'),
-  name_reserved: error('The name of a channel means another type, or a door of svc itself.'),
+  name_reserved: error(
+    'A channel has the name of another type, or the name of the completions API.',
+  ),
   token_shared: error('Two bots have one token.'),
   duplicate_brain: error('Two brains have one name.'),
   unknown_channel: error('A route or a grant names a channel that is not configured.'),
@@ -131,7 +133,7 @@ export const problemCodes = {
   channel_without_route: warning('A channel has no route, so svc does not start it.'),
   brain_without_route: warning('A brain has no route, so svc does not start it.'),
   route_repeated: warning('A route is listed twice.'),
-  route_never_reached: warning('A route before takes every message that this one asks for.'),
+  route_never_reached: warning('An earlier route takes every message that fits this one.'),
   topics_of_each_chat: warning(
     'A route names topics without a chat, and their numbers are the same in every group.',
   ),

@@ -5,7 +5,7 @@ import { addressFlags, ownAddressOf, type OwnAddresses } from './own-addresses.t
 import type { ProblemList } from './problems.ts';
 import type { ChannelDraft, DraftDocument } from './schema.ts';
 
-/** Grants may name it: the door for programs that speak the API of chat completions. */
+/** Grants may name it: the API of chat completions, which is no channel. */
 export const completionsName = 'completions';
 
 /** The channel's registered name; undefined: it could not be read, or no channel may have it. */

@@ -97,7 +97,7 @@ const ownFields = Object.assign({}, ...channelKinds.map(({ fields }) => fields))
 
 export const channel = {
   type: 'object',
-  description: 'A connection to one platform. Routes name it by its `name`.',
+  description: 'A connection to one platform. Routes call it by its `name`, or else by its `type`.',
   fields: {
     type: {
       ...channelTypeField,
@@ -107,8 +107,8 @@ export const channel = {
     name: {
       ...channelNameField,
       description:
-        'The name by which routes, grants and approvers know the channel. Several channels of ' +
-        'one type need names. svc keeps conversations by it: a renamed channel is a new one.',
+        'The name by which routes, grants and approvers know the channel. A second channel of ' +
+        'one type needs one. svc keeps conversations by it: a renamed channel is a new one.',
       defaultNote: 'the `type`',
       added: true,
     },

@@ -283,8 +283,8 @@ const idField = { type: 'text', numbers: true } as const;
 const condition = {
   type: 'object',
   description:
-    'Which messages of the channel take this route. All keys that are given must hold; within a ' +
-    'key any entry does. Absent: every message that took no route before it.',
+    'Which messages of the channel take this route. All given keys must hold; within a key, one ' +
+    'entry is enough. Absent: every message that no route before it takes.',
   added: true,
   fields: {
     senders: {

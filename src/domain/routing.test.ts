@@ -31,7 +31,7 @@ test('the first route that fits is taken, and the one without conditions takes t
   assert.equal(taken([{ senders: ['1'] }], { sender: '2' }), null);
 });
 
-test('all keys that are given must hold, and within a key any entry does', () => {
+test('all given keys must hold, and within a key one entry is enough', () => {
   const routes = [{ senders: ['1', '2'], chats: ['-5', '-6'], topics: ['9'] }, null];
   const facts = { sender: '2', chats: ['-6'], topic: '9' };
   assert.deepEqual(taken(routes, facts), [0, 'sender 2', 'chat -6', 'topic 9']);

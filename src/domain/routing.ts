@@ -4,7 +4,7 @@
  */
 
 /**
- * The conditions of a route: all keys that are given must hold, and within a key any entry does.
+ * The conditions of a route: all given keys must hold, and within a key one entry is enough.
  * Each is a text as the configuration has it; null: the route does not ask for it.
  */
 export type RouteCondition = {

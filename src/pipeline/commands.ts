@@ -177,7 +177,7 @@ function wholeNumber(text: string): number | null {
   return number > 0 ? number : null;
 }
 
-/** The description of the route, or what to write. */
+/** The description of the route, or a sentence that asks for a text. */
 function describeCommand({ routes, taken }: ActiveRoute, command: string): string {
   const fitting = routes.filter(
     ({ brain, when }) => brain.name === taken.brain && when?.commands?.includes(command) === true,

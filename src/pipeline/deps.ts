@@ -17,7 +17,7 @@ import type { ApprovalWork } from './approvals/request.ts';
 
 /** A channel with its routes, in one revision of the configuration. */
 export type ActiveChannel = {
-  /** By which routes and grants know it. */
+  /** The name by which routes and grants know it. */
   readonly name: string;
   readonly channel: Channel;
   /** In the order of the configuration; the last one takes every message. */

@@ -245,8 +245,8 @@ const authorsMax = 5_000;
 type Remembered = { readonly route: RouteTaken; readonly sensitivity: Sensitivity };
 
 /**
- * `album` null: it is of none. `saidAt` null: the platform does not tell. `characters`: of a text
- * that the author wrote.
+ * `album` null: it is in no album. `saidAt` null: the platform does not tell. `characters`: of a
+ * text that the author wrote.
  */
 type LastMessage = {
   readonly route: RouteTaken | null;

@@ -151,7 +151,7 @@ function questionOf(message: Message, text: string, { routeCommand }: CommandsOn
   return { kind: 'think', text: command.rest };
 }
 
-/** The command of a route is none of svc, whatever commands a later svc has. */
+/** A route keeps its command, even if a later svc has a command with the same word. */
 function intentOf(word: string, rest: string, available: CommandsOn): Intent | null {
   const isOfRoute = word.split('@', 1)[0] === available.routeCommand;
   const kind = isOfRoute ? null : commandWordOf(word);

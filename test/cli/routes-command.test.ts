@@ -114,12 +114,18 @@ test('of several channels a message names one, and a list may', async () => {
   };
   const vague = await routesOf(both, '--text', 'hello');
   assert.equal(vague.code, 2);
-  assert.match(vague.err, /Say on which channel, with --channel: messenger_a, webhook\./);
+  assert.match(
+    vague.err,
+    /Choose the channel of the message with --channel: messenger_a, webhook\./,
+  );
   const named = await routesOf(both, '--channel', 'telegram', '--sender', '42');
   assert.match(named.out, /✓ route 1: coder \(public\) answers/);
   const unknown = await routesOf(both, '--channel', 'support');
   assert.equal(unknown.code, 2);
-  assert.match(unknown.err, /no route is for "support"; there is messenger_a, webhook\./);
+  assert.match(
+    unknown.err,
+    /no route names the channel "support"; routes name messenger_a, webhook\./,
+  );
   const list = await routesOf(both, '--channel', 'webhook');
   assert.equal(list.out, 'webhook\n  route 4: every message → echo (private)\n');
 });

@@ -74,7 +74,7 @@ export const stages: Readonly<Record<string, Stage>> = {
   },
   'docs/recipes/support-bot.md': { before: `${ofTelegram}${withFiles}`, examples: true },
   'docs/recipes/ollama-context.md': { before: made },
-  'docs/reference/command-line.md': { before: withStories },
+  'docs/reference/command-line.md': { before: withStories, examples: true },
   'docs/reference/webhook.md': { before: withOperator },
   'examples/many/README.md': { before: onServer, postgres: true },
 };

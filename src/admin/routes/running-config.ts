@@ -43,7 +43,7 @@ export function runningConfigRoutes(ports: AdminPorts, access: Access): Route[] 
     readRoute({
       path: '/api/v1/routes',
       principal: 'reader',
-      summary: 'Which brain answers on which channel, and whether that route runs.',
+      summary: 'The routes in order, with their conditions, and whether their channels run.',
       contentType,
       schema: { name: 'Routes', of: schemas.routesSchema },
       answer: async (_values, { asker }) => {

@@ -144,7 +144,7 @@ class Gateway {
 
   #refused({ reason, retryAfterMs }: Refusal): void {
     if (reason === 'unanswered') {
-      const unknown = 'Discord did not tell the channel of a thread; it is asked again';
+      const unknown = 'Discord did not name the channel of a thread; svc asks again';
       return this.#connection?.end({ kind: 'broken', reason: unknown, wasReady: false });
     }
     const kind = reason === 'shutting_down' ? reason : 'no_room';

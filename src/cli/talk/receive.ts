@@ -39,7 +39,7 @@ prints each reply, then confirms it, and prints a repeat only once. If the confi
 bearer or a signing key for replies, it refuses replies without it.
 
   --port <number>   listen at this port of 127.0.0.1 (default: that of webhook.outbound_url)
-  --channel <name>  which webhook, where there are several
+  --channel <name>  the name of the webhook; needed if there are several
   --config <file>   the configuration file (default: svc.json)
   --json            print each reply as one line of JSON, as it was sent
 

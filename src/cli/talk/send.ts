@@ -61,7 +61,7 @@ secret. It gets the answer in two ways, and uses both if it can:
   to its own message; svc keeps all other replies, and tries them again.
 
   --as <sender>     who says it: messages of one sender are one conversation (default: your name)
-  --channel <name>  which webhook, where there are several
+  --channel <name>  the name of the webhook; needed if there are several
   --wait <seconds>  how long to wait for the answer, 1 to ${secondsMax} (default: ${secondsUsual})
   --config <file>   the configuration file (default: svc.json)
 

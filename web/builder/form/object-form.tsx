@@ -195,7 +195,7 @@ function ChannelNameInput(props: InputProps<ChoiceField>) {
     if (before === after || before === '' || after === '' || !isClear) return;
     const edits = renameEdits(document, before, after);
     if (edits.length === 0 || !apply(edits, textOf(path))) return;
-    announce(`What named ${before} names ${after} now.`);
+    announce(`Routes, grants and approvers name ${after} in the place of ${before}.`);
   };
   return <TextInput {...props} hint={nameHint} onLeave={follow} />;
 }

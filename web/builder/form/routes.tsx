@@ -121,7 +121,7 @@ function RoutesOf({ channel, routes, item, form }: OfProps) {
           </li>
         ))}
       </ol>
-      {own.length > 0 ? null : <p className="text-sm">It has none, so svc does not start it.</p>}
+      {own.length > 0 ? null : <p className="text-sm">No route, so svc does not start it.</p>}
       {channel === '' ? null : (
         <div>
           <Button small onClick={add} aria-label={`Add a route of ${title}`}>

@@ -28,4 +28,6 @@ test('the draft says which of its routes a message takes, behind a trigger too',
   assert.equal(takenWith({ text: 'hello', chat: '-100123:7' }), 'route 3: chat -100123 → team');
   assert.equal(takenWith({ text: 'hello', chat: '1' }), 'route 4: every other message → all');
   assert.equal(routedIn(document, 'telegram', nothing), null);
+  const isBare = (text: string) => routedIn(document, 'support', { ...nothing, text })?.isBare;
+  assert.deepEqual(['/new /code', '/code', '/code x', 'x'].map(isBare), [true, true, false, false]);
 });

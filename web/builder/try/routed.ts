@@ -6,21 +6,24 @@ import {
   type RouteExplanation,
   type ToldMessage,
 } from '../../../src/domain/explain-route.ts';
-import type { RouteCondition } from '../../../src/domain/routing.ts';
+import {
+  leadingCommand,
+  routeCommandOf,
+  type RouteCondition,
+} from '../../../src/domain/routing.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { listedChannels, routesOfChannel } from '../document/channels.ts';
 import { isList, valueAt } from '../document/value.ts';
 
+/** `isBare`: the text is the command of the route alone. */
+type Routed = RouteExplanation & { readonly isBare: boolean };
+
 /**
  * @param channel a registered name
  * @returns null: the draft has no such channel, or no route for it
  */
-export function routedIn(
-  document: JsonObject,
-  channel: string,
-  told: ToldMessage,
-): RouteExplanation | null {
+export function routedIn(document: JsonObject, channel: string, told: ToldMessage): Routed | null {
   const listed = listedChannels(document).find(({ name }) => name === channel);
   const routes = routesOfChannel(document, channel);
   if (listed === undefined || findKind(listed.type) === undefined || routes.length === 0) {
@@ -28,7 +31,11 @@ export function routedIn(
   }
   const { placeOf } = kindOf(listed.type as ChannelType);
   const readable = routes.map((route) => ({ ...route, when: withoutEmpty(route.when) }));
-  return explainRoutes(readable, told, { placeOf, triggers: triggersIn(document) });
+  const triggers = triggersIn(document);
+  const explanation = explainRoutes(readable, told, { placeOf, triggers });
+  const command = routeCommandOf(explanation.taken ?? undefined);
+  const isBare = command !== null && leadingCommand(told.text ?? '', triggers)?.rest === '';
+  return { ...explanation, isBare };
 }
 
 /** A list without an entry asks for nothing yet; the form says that one is missing. */

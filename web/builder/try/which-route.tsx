@@ -1,7 +1,7 @@
 import { create } from 'zustand';
 import { findKind } from '../../../src/channels/registry.ts';
 import type { ExplainedVerdict } from '../../../src/domain/explain-route.ts';
-import { describeRoute, leadingCommand, routeCommandOf } from '../../../src/domain/routing.ts';
+import { describeRoute } from '../../../src/domain/routing.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { SelectField, TextField } from '../../kit/field.tsx';
@@ -48,7 +48,7 @@ export function WhichRoute() {
       <p className="text-soft">The routes of the draft decide it, and no model is asked.</p>
       <SelectField
         id="route-channel"
-        label="A message comes by"
+        label="Channel of the message"
         value={chosen.name}
         onChange={({ target }) => useMessage.setState({ channel: target.value })}
         options={[...new Set(channels.map(({ name }) => name))].map((name) => ({
@@ -82,10 +82,8 @@ function Answer({ channel, hasTopics }: AnswerProps) {
     topic: hasTopics ? given(topic) : null,
   });
   if (explained === null) return <p>The channel has no route, so svc does not start it.</p>;
-  const { taken, routes } = explained;
+  const { taken, isBare, routes } = explained;
   const unknown = routes.some(({ verdict }) => verdict === 'unknown');
-  const command = taken === null ? null : routeCommandOf(taken);
-  const rest = command === null ? null : leadingCommand(text, [])?.rest;
   return (
     <div className="flex flex-col gap-2">
       {taken === null ? (
@@ -96,7 +94,7 @@ function Answer({ channel, hasTopics }: AnswerProps) {
           {unknown ? ', unless a route before it fits' : ''}
         </p>
       )}
-      {rest === '' ? <p>The text is the command alone: svc describes it itself.</p> : null}
+      {isBare ? <p>The text is the command alone: svc describes it, and asks no model.</p> : null}
       <ul aria-label="Each route" className="flex flex-col gap-1 text-sm text-soft">
         {routes.map((one) => (
           <li key={one.number} className="wrap-anywhere">
