@@ -42,7 +42,13 @@ function Choice({ path, what, channel }: Props) {
   }
   const add = (id: string): void => {
     const draft = useDraft.getState();
-    const isDone = isList(value) ? draft.insert(path, value.length, id) : draft.edit(path, [id]);
+    const free = listed.indexOf('');
+    const isDone =
+      free !== -1
+        ? draft.edit([...path, free], id)
+        : isList(value)
+          ? draft.insert(path, value.length, id)
+          : draft.edit(path, [id]);
     if (isDone) announce(`${id} is added.`);
   };
   return (
