@@ -49,7 +49,7 @@ export function Branch({ row, current, selected, open, onToggle }: Props) {
         {hasChildren ? '›' : ''}
       </span>
       <span className="flex min-w-0 flex-wrap items-baseline gap-x-1.5">
-        <span className="max-w-full truncate">
+        <span className="line-clamp-3 max-w-full wrap-anywhere">
           <AsWritten text={node.label} />
         </span>
         {node.note === null ? null : (
