@@ -55,6 +55,8 @@ browserTest(
       .waitFor();
     await page.getByRole('heading', { name: 'Routes of support (Telegram)' }).waitFor();
     await view.assertAccessible();
+    await pressOn(page, 'Add a route of support (Telegram)');
+    await page.getByText('Nobody was seen on this channel yet.').waitFor();
     await show(page, 'Review');
     await page.getByText('the channel support', { exact: false }).first().waitFor();
   },
