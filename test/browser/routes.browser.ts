@@ -119,6 +119,7 @@ browserTest(
       .evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''));
     await seen.selectOption(sender!);
     await page.getByText(`Route 1: sender ${sender} → echo`).waitFor();
+    await page.locator('input:focus[aria-label="Senders 1"]').waitFor();
     await pressOn(page, 'Add a chat');
     const chat = page.getByRole('textbox', { name: 'Chats 1' });
     await page.getByLabel('Add a chat that was seen').selectOption({ index: 1 });
