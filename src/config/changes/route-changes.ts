@@ -62,7 +62,8 @@ function isSameButConditions(one: KeyedEntry, other: KeyedEntry): boolean {
 
 function conditionChange({ from, to }: Pair): RouteChange {
   const [old, now] = [conditionsOf(from), conditionsOf(to)];
-  const text = `${subjectOf(to)} is answered by brain ${brainOf(to)} for ${now} in the place of ${old}`;
+  const brain = brainOf(to);
+  const text = `${subjectOf(to)} is answered by brain ${brain} for ${now} in the place of ${old}`;
   return { kind: 'changed', text };
 }
 

@@ -65,7 +65,7 @@ export function channelOf(type: ChannelType, document: JsonObject): JsonObject {
   return { type, name, ...how, token_env: variable, ...own, ...reach };
 }
 
-/** A variable for the token of another channel, such as `TELEGRAM_TOKEN_2`. */
+/** A variable for the token of another channel, which no channel names yet. */
 export function freeVariable(type: ChannelType, document: JsonObject): string {
   const taken = namesIn(document['channels'], (one) => wordOf(one['token_env']));
   return freeName(kindOf(type).token.variable, taken, '_');
