@@ -43,10 +43,12 @@ export function routeChanges(before: Value, after: Value): readonly RouteChange[
       return moved === undefined ? [] : [conditionChange(moved), ...changesIn(moved)];
     }),
     ...added.filter(isNew).map((one): RouteChange => {
-      return { kind: 'added', text: `${subjectOf(one)} is answered by brain ${brainOf(one)}` };
+      const text = `${subjectOf(one)} is answered by brain ${brainOf(one)}${extentOf(one)}`;
+      return { kind: 'added', text };
     }),
     ...removed.map((one): RouteChange => {
-      const text = `${subjectOf(one)} is not answered by brain ${brainOf(one)} any more`;
+      const brain = brainOf(one) + extentOf(one);
+      const text = `${subjectOf(one)} is not answered by brain ${brain} any more`;
       return { kind: 'removed', text };
     }),
     ...orderChanges([...pairs, ...changed], to),
@@ -60,9 +62,8 @@ function isSameButConditions(one: KeyedEntry, other: KeyedEntry): boolean {
 
 function conditionChange({ from, to }: Pair): RouteChange {
   const [old, now] = [conditionsOf(from), conditionsOf(to)];
-  const text =
-    `the channel ${channelName(channelOf(to))} is answered by brain ${brainOf(to)} for ${now} in ` +
-    `the place of ${old}`;
+  const brain = brainOf(to);
+  const text = `${subjectOf(to)} is answered by brain ${brain} for ${now} in the place of ${old}`;
   return { kind: 'changed', text };
 }
 
@@ -75,7 +76,8 @@ function changesIn({ from, to }: Pair): readonly RouteChange[] {
       : [
           {
             kind: 'changed',
-            text: `${subjectOf(to)} is answered by brain ${now} in the place of ${old}`,
+            text:
+              `${subjectOf(to)} is answered by brain ${now} in the place of ${old}` + extentOf(to),
           },
         ];
   const field = schema.fields.routes.items;
@@ -104,17 +106,19 @@ function orderChanges(pairs: readonly Pair[], to: readonly KeyedEntry[]): readon
     if (!isMoved) return [];
     const order = to
       .filter((one) => channelOf(one) === channel)
-      .map((one) => `${brainOf(one)} for ${conditionsOf(one) ?? 'every other message'}`);
-    const text = `the channel ${channelName(channel)} tries its routes as ${order.join('; ')}`;
+      .map((one) => `${brainOf(one)} for ${conditionsOf(one) ?? 'every other message'}`)
+      .join('; ');
+    const text = `the channel ${channelName(channel)} tries its routes in this order: ${order}`;
     return [{ kind: 'changed', text }];
   });
 }
 
-/** `the channel support`, or with the route's conditions `the channel support for chat 7`. */
-function subjectOf(route: KeyedEntry): string {
+const subjectOf = (route: KeyedEntry) => `the channel ${channelName(channelOf(route))}`;
+
+/** The conditions of the route, ` for chat 7`; empty: it has none. */
+function extentOf(route: KeyedEntry): string {
   const conditions = conditionsOf(route);
-  const channel = `the channel ${channelName(channelOf(route))}`;
-  return conditions === null ? channel : `${channel} for ${conditions}`;
+  return conditions === null ? '' : ` for ${conditions}`;
 }
 
 function conditionsOf(route: KeyedEntry): string | null {
