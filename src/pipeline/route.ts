@@ -18,7 +18,7 @@ import type { TurnRow } from '../domain/conversation.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, Ledger } from '../ledger/ledger.ts';
-import type { ActiveChannel, ActiveRoute } from './deps.ts';
+import type { ActiveChannel, ActiveRoute, BrainRoute } from './deps.ts';
 import { isPublicSince, publicSinceOf } from './public-since.ts';
 
 type RoutedMessage = Pick<
@@ -126,20 +126,24 @@ const splitCharactersMin = 2_048;
 export class Routing {
   readonly #channel: ActiveChannel;
   readonly #recent: RecentMessages;
+  /** What every message takes; null: the channel has several routes. */
+  readonly #only: RouteTaken | null;
+  /** Whether a route names chats. */
+  readonly asksForChats: boolean;
 
   constructor(channel: ActiveChannel, recent: RecentMessages) {
+    const { routes } = channel;
+    const [{ number, brain, when }] = routes as readonly [BrainRoute];
     this.#channel = channel;
     this.#recent = recent;
-  }
-
-  /** Whether a route names chats. */
-  get asksForChats(): boolean {
-    return this.#channel.routes.some(({ when }) => when?.chats != null);
+    const isOnly = routes.length === 1 && when === null;
+    this.#only = isOnly ? { number, brain: brain.name, matched: [] } : null;
+    this.asksForChats = routes.some((route) => route.when?.chats != null);
   }
 
   /** Whether the text begins with a command of a route that the message may take. */
   hasCommand(message: RoutedMessage): boolean {
-    return routeCommandOf(routeOf(this.#channel, message)) !== null;
+    return this.#only === null && routeCommandOf(routeOf(this.#channel, message)) !== null;
   }
 
   /**
@@ -147,25 +151,22 @@ export class Routing {
    * stricter one. An edit takes the route of its message.
    */
   route(batch: readonly Inbound[]): readonly Inbound[] {
-    const { brains } = this.#channel;
-    return this.#routesOf(batch).map((route, at) => {
-      const message = batch[at]!;
-      const label = brains.get(route.brain)!.sensitivity;
+    const routes = this.#only === null ? this.#routesOf(batch) : null;
+    return batch.map((message, at) => {
+      const route = routes?.[at] ?? this.#ownRoute(message);
+      const label = this.#channel.brains.get(route.brain)!.sensitivity;
       return { ...message, route, sensitivity: strictest(label, message.sensitivity ?? label) };
     });
   }
 
-  /** Call it with the result of `route` when the ledger has the messages. */
-  accepted(routed: readonly Inbound[], receipts: readonly Receipt[]): void {
-    for (const [at, message] of routed.entries()) {
-      // A duplicate is ignored: the original may have another route and label.
-      if (receipts[at]?.duplicate === false) this.#recent.remember(message);
-    }
+  /** Call it with each message of `route` when the ledger has it. */
+  accepted(routed: Inbound, { duplicate }: Receipt): void {
+    // A duplicate is ignored: the original may have another route and label.
+    if (!duplicate) this.#recent.remember(routed);
   }
 
   #routesOf(batch: readonly Inbound[]): readonly RouteTaken[] {
     const own = batch.map((message) => this.#ownRoute(message));
-    if (this.#channel.routes.length === 1) return own;
     const lastOfBatch = new Map<string, LastMessage>();
     return batch.map((message, at) => {
       const author = authorOf(message);
@@ -185,7 +186,7 @@ export class Routing {
     const kept = message.route ?? this.#recent.routeOfEdited(message);
     return kept !== null && this.#channel.brains.has(kept.brain)
       ? kept
-      : routeOf(this.#channel, message);
+      : (this.#only ?? routeOf(this.#channel, message));
   }
 }
 
