@@ -12,6 +12,7 @@ import type { CursorMove } from '../ledger/ledger.ts';
 import type { ExpectingMove } from './pairing/stored-pairings.ts';
 import type { Routing } from './route.ts';
 import type { PairingRequest, Pairings } from './pairing/pairing.ts';
+import { setNewest } from '../lib/cache.ts';
 
 /**
  * At most so many refusals are remembered, one for each sender and reason; the oldest are
@@ -121,11 +122,8 @@ export class Gate {
     events.messageTurnedAway({ channel, reason });
     const key = `${channel} ${reason} ${sender}`;
     const count = (this.#turnedAway.get(key)?.count ?? 0) + 1;
-    this.#turnedAway.delete(key);
-    this.#turnedAway.set(key, { channel, sender, reason, count, at: now() });
-    if (this.#turnedAway.size <= turnedAwayMax) return;
-    const [oldest] = this.#turnedAway.keys();
-    this.#turnedAway.delete(oldest!);
+    const row = { channel, sender, reason, count, at: now() };
+    setNewest(this.#turnedAway, key, row, turnedAwayMax);
   }
 }
 

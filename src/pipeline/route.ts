@@ -20,6 +20,7 @@ import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, Ledger } from '../ledger/ledger.ts';
 import type { ActiveChannel, ActiveRoute, BrainRoute } from './deps.ts';
 import { isPublicSince, publicSinceOf } from './public-since.ts';
+import { setNewest } from '../lib/cache.ts';
 
 type RoutedMessage = Pick<
   Message,
@@ -47,7 +48,7 @@ export function activeRouteOf(channel: ActiveChannel, message: RoutedMessage): A
 
 /**
  * The route of the turn's own brain, whatever route the command has taken. The command's route if
- * nobody knows the brain any more, or the channel has no route to it.
+ * nobody knows the brain any more, or it does not run.
  * @returns null: the storage cannot be read now
  */
 export async function routeOfRepeated(
@@ -317,13 +318,4 @@ function lastMessageOf(message: Inbound): LastMessage {
 
 function keyOf(channel: ChannelKey, key: string): string {
   return `${channel} ${key}`;
-}
-
-/** Sets the newest entry of a map, and drops the oldest one beyond `most`. */
-function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= most) return;
-  const [oldest] = map.keys();
-  map.delete(oldest!);
 }
