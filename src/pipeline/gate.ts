@@ -80,6 +80,7 @@ export class Gate {
     const { pairings } = this.#deps;
     const name = registeredNameOf(channel);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(name, sender);
+    const isCommand = (one: Inbound): boolean => knows(one) || routing.hasCommand(one);
     const messages: Inbound[] = [];
     /** The verdict on each message, by its place in the batch. */
     const verdicts: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
@@ -90,8 +91,7 @@ export class Gate {
         verdicts.push('left_out');
         continue;
       }
-      const isOurs = (one: Inbound): boolean => knows(one) || routing.hasCommand(one);
-      const decision = judge(access, { isAdmitted, knows: isOurs }, inbound);
+      const decision = judge(access, { isAdmitted, knows: isCommand }, inbound);
       const verdict =
         decision.kind === 'knocks' ? pairings.pairingRequest(name, inbound.sender) : decision;
       if (verdict.kind === 'passes') messages.push(withOverheardMark(inbound));

@@ -177,7 +177,7 @@ export class Routing {
       const candidates = ofAlbum.length > 0 ? ofAlbum : [own[at]!];
       const route = routeOfParts(message, inherited, candidates);
       if (message.apart !== 'edit') {
-        lastOfBatch.set(author, lastMessageOf({ ...message, route }));
+        lastOfBatch.set(author, lastMessageOf(message, route));
       }
       return this.#channel.brains.has(route.brain) ? route : own[at]!;
     });
@@ -251,7 +251,7 @@ type Remembered = { readonly route: RouteTaken; readonly sensitivity: Sensitivit
  * that the author wrote.
  */
 type LastMessage = {
-  readonly route: RouteTaken | null;
+  readonly route: RouteTaken;
   readonly album: string | null;
   readonly saidAt: PlatformTime | null;
   readonly characters: number;
@@ -304,14 +304,14 @@ export class RecentMessages {
     const { channel, dedupeKey, edits, route, sensitivity, setting } = message;
     if (setting === undefined || route === undefined || sensitivity === undefined) return;
     if (edits !== undefined) return;
-    setNewest(this.#last, authorOf(message), lastMessageOf(message), authorsMax);
+    setNewest(this.#last, authorOf(message), lastMessageOf(message, route), authorsMax);
     if (dedupeKey === null) return;
     setNewest(this.#editable, keyOf(channel, dedupeKey), { route, sensitivity }, editableMax);
   }
 }
 
-function lastMessageOf(message: Inbound): LastMessage {
-  const { route = null, saidAt = null, text } = message;
+function lastMessageOf(message: Inbound, route: RouteTaken): LastMessage {
+  const { saidAt = null, text } = message;
   const characters = isForwarded(message) ? 0 : text.length;
   return { route, album: albumOf(message), saidAt, characters };
 }
