@@ -35,13 +35,11 @@ export type ChannelOfMessage = {
   readonly triggers: readonly string[];
 };
 
-export const routeVerdicts = ['taken', 'not_taken', 'unknown', 'not_reached'] as const;
-
 export type ExplainedVerdict = {
   readonly number: number;
   readonly brain: string;
   /** `unknown`: the route would come first, if a fact that is not told fits. */
-  readonly verdict: (typeof routeVerdicts)[number];
+  readonly verdict: 'taken' | 'not_taken' | 'unknown' | 'not_reached';
   /** For people: part of a sentence, without a full stop. */
   readonly why: string;
   /** What the verdict `unknown` depends on; else empty. */
