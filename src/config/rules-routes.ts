@@ -202,7 +202,8 @@ function checkSameCommands(
 
 function conditionsOf({ senders, chats, topics, commands }: WhenDraft): string {
   const lists = [senders, chats, topics, commands];
-  return JSON.stringify(lists.map((list) => (list == null ? null : [...new Set(list)].sort())));
+  const sorted = (list: readonly unknown[]) => Array.from(new Set(list), String).sort();
+  return JSON.stringify(lists.map((list) => (list == null ? null : sorted(list))));
 }
 
 function checkPrivate(

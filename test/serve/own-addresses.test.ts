@@ -255,7 +255,7 @@ test('of several webhooks each flag names one, and a flag without a name is uncl
   await using scene = await stage();
   await writeFile(scene.file, JSON.stringify(withIntake(scene.document)));
   const refusals = [
-    [`${on(9)}`, `--webhook-bind ${on(9)} does not say which webhook it means`],
+    [on(9), `--webhook-bind ${on(9)} does not say which webhook it means`],
     [`intaek=${on(9)}`, '--webhook-bind names intaek, and no webhook has this name'],
     [`In Take=${on(9)}`, '"In Take" is no name of a channel'],
     ['intake=8090', '--webhook-bind is an address to listen on, and "8090" is none'],
