@@ -152,7 +152,7 @@ test('the status tells of now what the service is made of and how it stands', as
   const ask = async (path: string) => (await fetch(`${on.origin}/api/v1/${path}`)).json();
   assert.deepEqual(await ask('channels'), { rows: status.channels });
   assert.deepEqual(await ask('brains'), { rows: status.brains });
-  const routes = [{ channel: 'webhook', brain: 'echo', running: true }];
+  const routes = [{ channel: 'webhook', brain: 'echo', running: true, number: 1, when: null }];
   assert.deepEqual(await ask('routes'), { rows: routes });
   const names: ConfigNames = {
     revision: status.revision,
