@@ -1,6 +1,7 @@
 /** Several bots, and routes that choose: in the builder and on the map of the live view. */
 import assert from 'node:assert/strict';
 import { askAdmin } from '../config/program.ts';
+import { until } from '../support/waiting.ts';
 import { browserTest, pressOn } from './browser.ts';
 import { assertTabFits, contextWith, show, signIn } from './builder-desk.ts';
 
@@ -54,6 +55,8 @@ browserTest(
       .waitFor();
     await page.getByRole('heading', { name: 'Routes of support (Telegram)' }).waitFor();
     await view.assertAccessible();
+    await pressOn(page, 'Add a route of support (Telegram)');
+    await page.getByText('Nobody was seen on this channel yet.').waitFor();
     await show(page, 'Review');
     await page.getByText('the channel support', { exact: false }).first().waitFor();
   },
@@ -93,7 +96,7 @@ browserTest(
     await list.getByText('Route 1: command /code → coder').waitFor();
     await show(page, 'Review');
     await page
-      .getByText('The channel webhook tries its routes as coder for command /code')
+      .getByText('The channel webhook tries its routes in this order: coder for command /code')
       .waitFor();
   },
 );
@@ -116,15 +119,19 @@ browserTest(
       .evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''));
     await seen.selectOption(sender!);
     await page.getByText(`Route 1: sender ${sender} → echo`).waitFor();
+    await page.locator('input:focus[aria-label="Senders 1"]').waitFor();
     await pressOn(page, 'Add a chat');
-    await page.getByRole('textbox', { name: 'Chats 1' }).fill('typed');
+    const chat = page.getByRole('textbox', { name: 'Chats 1' });
+    await page.getByLabel('Add a chat that was seen').selectOption({ index: 1 });
+    await until('the seen chat in the empty line', async () => (await chat.inputValue()) !== '');
+    await chat.fill('typed');
     await page.getByText(`Route 1: sender ${sender}, chat typed → echo`).waitFor();
     await view.assertAccessible();
     await view.assertFits();
     await assertTabFits(page);
     await show(page, 'Review');
     await page
-      .getByText(`The channel webhook for sender ${sender}, chat typed is answered by brain echo`)
+      .getByText(`The channel webhook is answered by brain echo for sender ${sender}, chat typed`)
       .waitFor();
   },
 );

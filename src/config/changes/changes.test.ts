@@ -282,18 +282,18 @@ test('conditional routes are told by their conditions', () => {
     routes: [rest],
   });
   assert.deepEqual(added.all, [
-    'the channel Telegram for command /code is answered by brain code',
-    'the channel Telegram for chat -1001, topic 7 is answered by brain triage',
+    'the channel Telegram is answered by brain code for command /code',
+    'the channel Telegram is answered by brain triage for chat -1001, topic 7',
   ]);
   const removed = changesAfter((document) => void document.routes.shift(), bots());
   assert.deepEqual(removed.all, [
-    'the channel Telegram for command /code is not answered by brain code any more',
+    'the channel Telegram is not answered by brain code for command /code any more',
   ]);
   const moved = changesAfter((document) => {
     document.routes[1] = { ...team, brain: 'code' };
   }, bots());
   assert.deepEqual(moved.all, [
-    'the channel Telegram for chat -1001, topic 7 is answered by brain code in the place of triage',
+    'the channel Telegram is answered by brain code in the place of triage for chat -1001, topic 7',
   ]);
   const conditions = changesAfter((document) => {
     const when = { commands: ['/review', '/code'], senders: [] };
@@ -311,8 +311,8 @@ test('the order of the routes of one channel has a meaning, and no other order',
     document.routes = [team, code, rest];
   }, bots());
   assert.deepEqual(all, [
-    'the channel Telegram tries its routes as triage for chat -1001, topic 7; code for command ' +
-      '/code; triage for every other message',
+    'the channel Telegram tries its routes in this order: triage for chat -1001, topic 7; code ' +
+      'for command /code; triage for every other message',
   ]);
   assert.deepEqual(kinds, ['changed']);
   const other = { channel: 'webhook', brain: 'triage' };

@@ -36,10 +36,12 @@ export function routeChanges(before: Value, after: Value): readonly RouteChange[
     ...to.flatMap((one) => (pairs.has(one) ? changesIn(pairs.get(one)!, one) : [])),
     ...to.flatMap((one): RouteChange[] => {
       if (pairs.has(one)) return [];
-      return [{ kind: 'added', text: `${subjectOf(one)} is answered by brain ${brainOf(one)}` }];
+      const text = `${subjectOf(one)} is answered by brain ${brainOf(one)}${extentOf(one)}`;
+      return [{ kind: 'added', text }];
     }),
     ...Array.from(removed, (one): RouteChange => {
-      const text = `${subjectOf(one)} is not answered by brain ${brainOf(one)} any more`;
+      const brain = brainOf(one) + extentOf(one);
+      const text = `${subjectOf(one)} is not answered by brain ${brain} any more`;
       return { kind: 'removed', text };
     }),
     ...orderChanges(pairs, to),
@@ -57,12 +59,12 @@ function changesIn(from: KeyedEntry, to: KeyedEntry): readonly RouteChange[] {
   const [old, now] = [brainOf(from), brainOf(to)];
   const [before, after] = [objectOf(from), objectOf(to)];
   if (from.key !== to.key) {
-    const text =
-      `the channel ${channelName(channelOf(to))} is answered by brain ${now} for ` +
-      `${conditionsOf(to)} in the place of ${conditionsOf(from)}`;
+    const answered = `${subjectOf(to)} is answered by brain ${now}${extentOf(to)}`;
+    const text = `${answered} in the place of ${conditionsOf(from)}`;
     changes.push({ kind: 'changed', text });
   } else if (old !== now) {
-    const text = `${subjectOf(to)} is answered by brain ${now} in the place of ${old}`;
+    const answered = `${subjectOf(to)} is answered by brain ${now} in the place of ${old}`;
+    const text = answered + extentOf(to);
     changes.push({ kind: 'changed', text });
   }
   const field = schema.fields.routes.items;
@@ -80,19 +82,20 @@ function orderChanges(pairs: Pairs, to: readonly KeyedEntry[]): readonly RouteCh
   return [...Map.groupBy(to, channelOf)].flatMap(([channel, own]): RouteChange[] => {
     const places = own.flatMap((one) => pairs.get(one)?.index ?? []);
     if (places.every((place, at) => at === 0 || place > places[at - 1]!)) return [];
-    const order = own.map((one) => {
-      return `${brainOf(one)} for ${conditionsOf(one) ?? 'every other message'}`;
-    });
-    const text = `the channel ${channelName(channel)} tries its routes as ${order.join('; ')}`;
+    const order = own
+      .map((one) => `${brainOf(one)} for ${conditionsOf(one) ?? 'every other message'}`)
+      .join('; ');
+    const text = `the channel ${channelName(channel)} tries its routes in this order: ${order}`;
     return [{ kind: 'changed', text }];
   });
 }
 
-/** `the channel support`, or with the route's conditions `the channel support for chat 7`. */
-function subjectOf(route: KeyedEntry): string {
+const subjectOf = (route: KeyedEntry) => `the channel ${channelName(channelOf(route))}`;
+
+/** The conditions of the route, ` for chat 7`; empty: it has none. */
+function extentOf(route: KeyedEntry): string {
   const conditions = conditionsOf(route);
-  const channel = `the channel ${channelName(channelOf(route))}`;
-  return conditions === null ? channel : `${channel} for ${conditions}`;
+  return conditions === null ? '' : ` for ${conditions}`;
 }
 
 function conditionsOf(route: KeyedEntry): string | null {

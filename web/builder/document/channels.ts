@@ -96,7 +96,7 @@ export function conditionIn(route: Json | undefined): RouteCondition | null {
       const entries = valueAt(route, ['when', key]);
       if (!isList(entries)) return null;
       const known = entries.filter((one) => typeof one === 'string' || typeof one === 'number');
-      return known.map(String);
+      return known.map(String).filter((one) => one !== '');
     },
   );
   const condition = { senders, chats, topics, commands };

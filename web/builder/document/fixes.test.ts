@@ -65,6 +65,35 @@ const cases: readonly (readonly [string, object, readonly string[]])[] = [
   ],
   ['not_here', { channels: [{ ...hook, access: {} }] }, ['Remove it']],
   ['duplicate_channel', { channels: [hook, hook] }, ['Name it webhook-2', 'Remove this channel']],
+  [
+    'duplicate_channel',
+    { channels: [hook, { ...hook, name: 'b' }, { ...hook, name: 'b' }] },
+    ['Name it webhook-2', 'Remove this channel'],
+  ],
+  [
+    'name_reserved',
+    { channels: [hook, { ...messenger, name: 'discord' }], ...routed('discord') },
+    ['Name it telegram-2'],
+  ],
+  ['name_reserved', { channels: [hook, { ...hook, name: 'completions' }] }, ['Name it webhook-2']],
+  [
+    'token_shared',
+    { channels: [hook, messenger, { ...messenger, name: 'b' }] },
+    ['Write TELEGRAM_TOKEN'],
+  ],
+  [
+    'route_without_rest',
+    routed('webhook', { when: { chats: ['1'] } }, { when: { senders: ['2'] } }),
+    ['Route every other message to a', 'Remove the conditions of this route'],
+  ],
+  [
+    'route_never_reached',
+    {
+      brains: [brain, { ...brain, name: 'b' }],
+      ...routed('webhook', {}, { brain: 'b', when: { chats: ['1'] } }),
+    },
+    ['Move it before that route'],
+  ],
   ['duplicate_brain', { brains: [brain, brain] }, ['Write a-2']],
   ['unknown_channel', { routes: [{ channel: 'discord', brain: 'a' }] }, ['Write webhook']],
   ['unknown_brain', { routes: [{ channel: 'webhook', brain: 'zzz' }] }, ['Write a']],
@@ -110,6 +139,16 @@ const cases: readonly (readonly [string, object, readonly string[]])[] = [
 
 function cloudModel(): JsonObject {
   return { provider: 'hosted_runtime', model_id: 'big', locality: 'cloud', api_key_env: 'K' };
+}
+
+/** Routes of that channel: one, or one with each of these fields. */
+function routed(channel: string, ...each: readonly object[]) {
+  const routes = (each.length === 0 ? [{}] : each).map((more) => ({
+    channel,
+    brain: 'a',
+    ...more,
+  }));
+  return { routes };
 }
 
 const errorsIn = (problems: readonly { readonly severity: string }[]) =>

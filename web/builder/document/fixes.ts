@@ -1,6 +1,6 @@
 /** Fixes for problems: edits that one press of a button makes. */
-import { registeredNameIn } from './channels.ts';
-import { channelName, findKind, type ChannelType } from '../../../src/channels/registry.ts';
+import { placeForRoute, registeredNameIn, renameEdits, routedNameIn } from './channels.ts';
+import { channelName, channelTypes, type ChannelType } from '../../../src/channels/registry.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ConfigProblem, ProblemCode } from '../../../src/config/problems.ts';
 import type { Field } from '../../../src/config/field.ts';
@@ -9,7 +9,15 @@ import { nearest } from '../../../src/config/nearest.ts';
 import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import { demandsOf, fieldAt, keysAt } from './fields.ts';
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
-import { brainsOf, channelsOf, freeChannelName, freeName, routedOf, startOf } from './starts.ts';
+import {
+  brainsOf,
+  channelsOf,
+  freeChannelName,
+  freeName,
+  freeVariable,
+  routedOf,
+  startOf,
+} from './starts.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt, wordOf } from './value.ts';
 
@@ -49,11 +57,18 @@ const fixers: Partial<Record<ProblemCode, (fault: Fault) => readonly Fix[]>> = {
     ...nameFor(outer, document),
     { label: 'Remove this channel', edits: [remove(outer)] },
   ],
+  name_reserved: ({ outer, document }) => nameFor(outer, document),
+  token_shared: ({ path, outer, document }) => {
+    const type = typeAt(outer, document);
+    return type === null ? [] : setTo(path, freeVariable(type, document));
+  },
   duplicate_brain: ({ path, value, document }) =>
     setTo(path, freeName(wordOf(value), brainsOf(document))),
   unknown_channel: unknownChannel,
   unknown_brain: ({ path, value, document }) => oneOf(path, wordOf(value), brainsOf(document)),
   routed_twice: ({ outer }) => [{ label: 'Remove this route', edits: [remove(outer)] }],
+  route_without_rest: withRest,
+  route_never_reached: moveBeforeRest,
   route_repeated: ({ path }) => [{ label: 'Remove this route', edits: [remove(path)] }],
   consensus_alone: ({ path }) => setTo(path, 'priority'),
   consensus_sequential: ({ path }) => setTo(path, 'fanout'),
@@ -223,12 +238,41 @@ function addStorage(): readonly Fix[] {
   return [{ label: 'Add storage', edits: [set(['storage'], {})] }];
 }
 
-/** The second channel of a type needs a name. */
+/** A free name; what means this channel alone follows. */
 function nameFor(channel: Path, document: JsonObject): readonly Fix[] {
+  const type = typeAt(channel, document);
+  if (type === null) return [];
+  const name = freeChannelName(type, document);
+  const before = registeredNameIn(valueAt(document, channel));
+  const isAlone = channelsOf(document).filter((one) => one === before).length === 1;
+  const following = isAlone ? renameEdits(document, before, name) : [];
+  return [{ label: `Name it ${name}`, edits: [set([...channel, 'name'], name), ...following] }];
+}
+
+/** null: no channel has this type. */
+function typeAt(channel: Path, document: JsonObject): ChannelType | null {
   const type = canonical(wordOf(valueAt(document, [...channel, 'type'])));
-  if (findKind(type) === undefined) return [];
-  const name = freeChannelName(type as ChannelType, document);
-  return [{ label: `Name it ${name}`, edits: [set([...channel, 'name'], name)] }];
+  return channelTypes.find((one) => one === type) ?? null;
+}
+
+/** The messages that fit none of a channel's routes get a brain. */
+function withRest({ path, outer, key, value, document }: Fault): readonly Fix[] {
+  const channel = wordOf(valueAt(value, ['channel']));
+  const [brain] = brainsOf(document);
+  const rest = { label: `Route every other message to ${brain ?? ''}` };
+  return [
+    ...(brain === undefined
+      ? []
+      : [{ ...rest, edits: [insert(outer, Number(key) + 1, { channel, brain })] }]),
+    { label: 'Remove the conditions of this route', edits: [remove([...path, 'when'])] },
+  ];
+}
+
+/** Only behind the route that takes every other message does a route have a better place. */
+function moveBeforeRest({ outer, key, value, document }: Fault): readonly Fix[] {
+  const [from, to] = [Number(key), placeForRoute(document, routedNameIn(value))];
+  if (outer.length !== 1 || to >= from) return [];
+  return [{ label: 'Move it before that route', edits: [{ kind: 'move', list: outer, from, to }] }];
 }
 
 function routeTo(channel: string, brain: string, document: JsonObject): readonly Fix[] {

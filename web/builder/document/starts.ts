@@ -56,14 +56,19 @@ export function channelOf(type: ChannelType, document: JsonObject): JsonObject {
     return { type, ...how, token_env: token.variable, ...own };
   }
   const name = freeChannelName(type, document);
-  const variables = namesIn(document['channels'], (one) => wordOf(one['token_env']));
-  const variable = freeName(token.variable, variables, '_');
+  const variable = freeVariable(type, document);
   const block = listener === null ? null : own[listener.block];
   const reach =
     listener === null || !isObject(block)
       ? {}
       : { [listener.block]: { ...block, path: `${listener.path}/${name}` } };
   return { type, name, ...how, token_env: variable, ...own, ...reach };
+}
+
+/** A variable for the token of another channel, which no channel names yet. */
+export function freeVariable(type: ChannelType, document: JsonObject): string {
+  const taken = namesIn(document['channels'], (one) => wordOf(one['token_env']));
+  return freeName(kindOf(type).token.variable, taken, '_');
 }
 
 /** A name for another channel of a type, such as `webhook-2`. */

@@ -95,27 +95,31 @@ export function Card({ path, among, item, opens, form: Form, title }: CardProps)
   const id = idOf(path);
   return (
     <div className="min-w-0 rounded-lg border border-line bg-card">
-      <div className="flex min-w-0 items-center gap-1 px-2 py-1">
+      <div className="flex min-w-0 items-center justify-end gap-1 px-2 py-1 max-sm:flex-wrap">
         <button
           id={id}
           type="button"
           aria-expanded={open}
           onClick={() => setOpened(path, !open)}
-          className="flex min-h-8 min-w-0 flex-1 flex-wrap items-center gap-x-2 rounded-md px-1 text-start font-medium hover:bg-raised"
+          className="flex min-h-8 min-w-0 flex-auto items-center gap-x-2 rounded-md px-1 text-start font-medium hover:bg-raised"
         >
           <span aria-hidden="true" className={`text-soft ${open ? 'rotate-90' : ''}`}>
             ›
           </span>
-          <span className="min-w-0 break-words">{name}</span>
-          {key === 'models' ? <ModelMark path={path} /> : null}
-          <Faults path={path} />
+          <span className="flex min-w-0 flex-wrap items-center gap-x-2">
+            <span className="min-w-0 wrap-anywhere">{name}</span>
+            {key === 'models' ? <ModelMark path={path} /> : null}
+            <Faults path={path} />
+          </span>
         </button>
-        {path.length === 2 ? (
-          <Button small kind="quiet" aria-label={`Open ${name}`} onClick={() => goToField(path)}>
-            Open
-          </Button>
-        ) : null}
-        <Moves list={list} at={at} among={among} name={name} onDone={announce} />
+        <span className="flex shrink-0 items-center gap-1">
+          {path.length === 2 ? (
+            <Button small kind="quiet" aria-label={`Open ${name}`} onClick={() => goToField(path)}>
+              Open
+            </Button>
+          ) : null}
+          <Moves list={list} at={at} among={among} name={name} onDone={announce} />
+        </span>
       </div>
       {open ? (
         <div className="border-t border-line p-3">

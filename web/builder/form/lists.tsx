@@ -40,7 +40,9 @@ export function TextList({ path, field, required, offers }: Props) {
         // oxlint-disable-next-line react/no-array-index-key
         <Entry key={at} path={path} at={at} of={entries.length} single={single} />
       ))}
-      {entries?.length === 0 ? <p className="text-sm">The list is empty.</p> : null}
+      {entries?.length === 0 && problems.length === 0 ? (
+        <p className="text-sm">The list is empty.</p>
+      ) : null}
       {offers}
       <div className="flex flex-wrap gap-1.5">
         <Button id={idOf(path)} small onClick={add}>
@@ -51,7 +53,7 @@ export function TextList({ path, field, required, offers }: Props) {
             Leave it out
           </Button>
         ) : null}
-        {entries === null && !required ? (
+        {entries === null && !required && (field.itemsMin ?? 0) === 0 ? (
           <Button small kind="quiet" onClick={() => useDraft.getState().edit(path, [])}>
             Make it empty
           </Button>

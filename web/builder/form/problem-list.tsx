@@ -65,7 +65,9 @@ export function Fixes({ problem, onMended }: FixesProps) {
   const apply = ({ label, edits }: Fix): void => {
     if (!useDraft.getState().apply(edits)) return;
     announce(`Done: ${label}.`);
-    if (onMended === undefined) leadTo(pathOf(problem.path));
+    const [edit] = edits;
+    const moved = edit?.kind === 'move' ? [...edit.list, edit.to] : null;
+    if (onMended === undefined) leadTo(moved ?? pathOf(problem.path));
     else onMended();
   };
   return (

@@ -7,6 +7,7 @@ import { visible } from '../../kit/visible.ts';
 import { useDraft } from '../document/store.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
+import { idOf } from '../shell/going.ts';
 import { useValue } from './at.ts';
 import { readSeen, useSeen, type Seen } from './seen.ts';
 import { keyOf } from './words.tsx';
@@ -42,8 +43,19 @@ function Choice({ path, what, channel }: Props) {
   }
   const add = (id: string): void => {
     const draft = useDraft.getState();
-    const isDone = isList(value) ? draft.insert(path, value.length, id) : draft.edit(path, [id]);
-    if (isDone) announce(`${id} is added.`);
+    const free = listed.indexOf('');
+    const at = free === -1 ? listed.length : free;
+    const isDone =
+      free !== -1
+        ? draft.edit([...path, at], id)
+        : isList(value)
+          ? draft.insert(path, at, id)
+          : draft.edit(path, [id]);
+    if (!isDone) return;
+    announce(`${id} is added.`);
+    // The choice goes away with its last offer, and would take the focus along.
+    if (offers.length > 1) return;
+    requestAnimationFrame(() => document.getElementById(idOf([...path, at]))?.focus());
   };
   return (
     <select

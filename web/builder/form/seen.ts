@@ -6,6 +6,8 @@ import { registeredNameOf, channelTypeOf, type ChannelKey } from '../../../src/d
 import type { ConversationKey, MessageOrigin } from '../../../src/domain/story.ts';
 import { ask } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
+import { channelsOf } from '../document/starts.ts';
+import { baseDocument, useDraft } from '../document/store.ts';
 
 /** An id, and the words that tell whose it is. */
 export type Offer = { readonly id: string; readonly words: string };
@@ -81,11 +83,14 @@ useToken.subscribe(() => useSeen.setState(nobody, true));
 const rowsMax = 200;
 const freshMs = 30_000;
 
+const nothing: Seen = { senders: [], chats: [], topics: [] };
+
 /** Reads who was seen on a channel, unless that was read a moment ago. */
 export async function readSeen(channel: string): Promise<void> {
   const now = Date.now();
   const kept = useSeen.getState();
   if (channel === '' || (kept.channel === channel && now - kept.at < freshMs)) return;
+  if (!isInUse(channel)) return useSeen.setState({ channel, at: now, seen: nothing }, true);
   const before = kept.channel === channel ? kept.seen : null;
   useSeen.setState({ channel, at: now, seen: before }, true);
   const of = new URLSearchParams({ channel, limit: String(rowsMax) });
@@ -100,6 +105,13 @@ export async function readSeen(channel: string): Promise<void> {
   const seen = seenOn(channel, { origins, conversations, pairings, turnedAway });
   const { at } = useSeen.getState();
   if (at === now) useSeen.setState({ channel, at, seen }, true);
+}
+
+/** The service refuses a name that it does not know: nobody can have been seen there. */
+function isInUse(channel: string): boolean {
+  const { base } = useDraft.getState();
+  const inUse = base === null ? [] : channelsOf(baseDocument(base));
+  return findKind(channel) !== undefined || inUse.includes(channel);
 }
 
 /** Without an answer there are no rows: every id can also be typed. */

@@ -9,7 +9,6 @@ import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, wordOf } from '../document/value.ts';
-import { beginningOf } from '../../kit/shorten.ts';
 import {
   listedChannels,
   listedRoutes,
@@ -44,6 +43,8 @@ export type GraphNode =
       readonly name: string;
       /** The number of its routes. Each has a point of its own where its line begins. */
       readonly routes: number;
+      /** `3 · chat -100123` for each route, beside its point; none: no route has conditions. */
+      readonly words: readonly string[];
     })
   | (Common & { readonly kind: 'brain' })
   | (Common & {
@@ -62,8 +63,8 @@ export type GraphEdge = {
   readonly target: string;
   readonly dim: boolean;
   readonly label: string;
-  /** What is written on the line of one of several routes: `2 · chat -100123`. */
-  readonly words: string | null;
+  /** Whether the rate of its two ends belongs to this line alone. */
+  readonly isOnly: boolean;
   /** The place of a route among the routes of its channel, from 0. */
   readonly at: number;
   /** The names of its two ends in a running svc: of a channel its registered name. */
@@ -77,9 +78,7 @@ export type Drawing = {
 };
 
 export const nodeWidth = 240;
-/** The columns; where routes have conditions, their lines have space for words. */
 const columnX = { channel: 0, brain: 310, model: 620 } as const;
-const wordsWidth = 130;
 const gaps = { entry: 16, brain: 40 } as const;
 
 export function drawingOf(document: JsonObject, problems: readonly ConfigProblem[]): Drawing {
@@ -88,8 +87,7 @@ export function drawingOf(document: JsonObject, problems: readonly ConfigProblem
   const brains = brainNodes(document, routes, found);
   const channels = channelNodes(document, routes, brains, found);
   const edges = [...routeEdges(routes, channels, brains), ...modelEdges(brains)];
-  const space = routes.some(({ when }) => when !== null) ? wordsWidth : 0;
-  return { nodes: [...channels, ...brains.map((node) => ({ ...node, x: node.x + space }))], edges };
+  return { nodes: [...channels, ...brains], edges };
 }
 
 /** Finds the one node that a problem belongs to. */
@@ -220,7 +218,12 @@ function channelNodes(
     const problems = found.of(path);
     const isTold = problems.some(({ code }) => code === 'channel_without_route');
     const remark = route === undefined && !isTold ? 'no route: not started' : null;
-    const height = Math.max(heightOf(remark, problems), own.length * routeHeight);
+    const words = own.every(({ when }) => when === null)
+      ? []
+      : own.map((one) => `${one.number} · ${takenBy(one, routes)}`);
+    const head = heightOf(remark, problems);
+    const height =
+      words.length > 0 ? head + words.length * rowHeight : Math.max(head, own.length * 36);
     const facts = channelFacts(value, type);
     const platform = findKind(type)?.name;
     const node: GraphNode = {
@@ -229,6 +232,7 @@ function channelNodes(
       path,
       name,
       routes: own.length,
+      words,
       title: name === '' ? 'a channel without a type' : channelName(name),
       facts: name === type || platform === undefined ? facts : `${platform} · ${facts}`,
       remark,
@@ -262,6 +266,11 @@ function channelFacts(channel: JsonObject | null, type: string): string {
 
 /** Where the lines of a channel's routes begin, as parts of its height from above. */
 export function startsOf(node: GraphNode): readonly number[] {
+  if (node.kind === 'channel' && node.words.length > 0) {
+    const { height, words } = node;
+    const top = height - rowsEnd - words.length * rowHeight;
+    return words.map((_, at) => (top + (at + 0.5) * rowHeight) / height);
+  }
   const many = node.kind === 'channel' ? Math.max(1, node.routes) : 1;
   return Array.from({ length: many }, (_, at) => (at + 0.5) / many);
 }
@@ -271,9 +280,9 @@ function heightOf(remark: string | null, problems: readonly ConfigProblem[]): nu
   return 56 + (remark === null ? 0 : 20) + (problems.length === 0 ? 0 : 40);
 }
 
-/** In pixels: the words of two lines from one channel to one brain stand half of it apart. */
-const routeHeight = 36;
-const wordsMax = 24;
+/** In pixels: the row of a route in its channel, and the space below the last one. */
+export const rowHeight = 22;
+const rowsEnd = 7;
 
 function routeEdges(
   routes: readonly ListedRoute[],
@@ -287,15 +296,14 @@ function routeEdges(
     if (source === undefined || target === undefined) return [];
     const own = routes.filter((one) => one.channel === channel);
     const taken = takenBy(route, routes);
-    const isOnly = own.length === 1 && route.when === null;
-    const which = isOnly ? '' : `route ${number}, ${taken}: `;
+    const isOnly = own.length === 1;
+    const which = isOnly && route.when === null ? '' : `route ${number}, ${taken}: `;
     const label = `${which}${channelName(channel)} is answered by ${brain}`;
-    const words = own.every(({ when }) => when === null)
-      ? null
-      : `${number} · ${beginningOf(taken, wordsMax)}`;
     const id = textOf(path);
     const ends = { source: source.id, target: target.id, from: channel, to: brain };
-    return [{ id, kind: 'route', path, ...ends, dim: false, label, words, at: own.indexOf(route) }];
+    return [
+      { id, kind: 'route', path, ...ends, dim: false, label, isOnly, at: own.indexOf(route) },
+    ];
   });
 }
 
@@ -316,7 +324,7 @@ function modelEdges(brains: readonly GraphNode[]): readonly GraphEdge[] {
         target: node.id,
         dim: node.dim,
         label,
-        words: null,
+        isOnly: true,
         at: 0,
         from: owner.title,
         to: node.name,

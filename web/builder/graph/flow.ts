@@ -69,7 +69,7 @@ export function flowEdges(
   selection: Path,
   throughput: ThroughputStatus | null,
 ): Edge[] {
-  return edges.map(({ id, kind, path, source, target, dim, label, words, at, from, to }) => {
+  return edges.map(({ id, kind, path, source, target, dim, label, isOnly, at, from, to }) => {
     const count = kind === 'route' ? answered(throughput, from, to) : asked(throughput, from, to);
     const isBusy = count > 0;
     return {
@@ -79,8 +79,7 @@ export function flowEdges(
       target,
       className: dim ? 'dim' : isBusy ? 'busy' : '',
       ariaLabel: isBusy ? `${label}, ${count} in the last minute` : label,
-      ...(isBusy && { label: `${count}/min` }),
-      ...(words !== null && { label: words }),
+      ...(isBusy && isOnly && { label: `${count}/min` }),
       data: { kind },
       selected: kind === 'route' && isSamePath(path, selection),
       selectable: kind === 'route',

@@ -5,7 +5,7 @@ import { AsWritten } from '../../kit/as-written.tsx';
 import { State } from '../../kit/state.tsx';
 import { useDraft } from '../document/store.ts';
 import { withPlaces } from '../outline/place-words.ts';
-import { startsOf, type GraphNode } from './drawing.ts';
+import { rowHeight, startsOf, type GraphNode } from './drawing.ts';
 
 export type FlowNode = Node<{ readonly shown: GraphNode }>;
 
@@ -43,6 +43,20 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
           {problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}
         </div>
       )}
+      {kind === 'channel' && shown.words.length > 0 ? (
+        <ol aria-label="Routes" className="mt-auto text-soft">
+          {shown.words.map((words) => (
+            <li
+              key={words}
+              title={words}
+              className="truncate pe-1 text-end text-xs"
+              style={{ lineHeight: `${rowHeight}px` }}
+            >
+              <AsWritten text={words} />
+            </li>
+          ))}
+        </ol>
+      ) : null}
       {kind === 'channel' ? null : <Handle type="target" position={Position.Left} />}
       {kind === 'brain' ? <Handle type="source" position={Position.Right} /> : null}
       {kind === 'channel'

@@ -48,14 +48,16 @@ export function Branch({ row, current, selected, open, onToggle }: Props) {
       >
         {hasChildren ? '›' : ''}
       </span>
-      <span className="min-w-0 truncate">
-        <AsWritten text={node.label} />
-      </span>
-      {node.note === null ? null : (
-        <span className="max-w-[60%] shrink-0 truncate text-xs font-normal text-soft">
-          <AsWritten text={node.note} />
+      <span className="flex min-w-0 flex-wrap items-baseline gap-x-1.5">
+        <span className="line-clamp-3 max-w-full wrap-anywhere">
+          <AsWritten text={node.label} />
         </span>
-      )}
+        {node.note === null ? null : (
+          <span className="max-w-full truncate text-xs font-normal text-soft">
+            <AsWritten text={node.note} />
+          </span>
+        )}
+      </span>
       <Marks row={row} open={open} />
     </div>
   );

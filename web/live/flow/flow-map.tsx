@@ -17,8 +17,9 @@ import { useStatus } from '../status.tsx';
 
 /** In pixels: space for a name, a state, and the targets. */
 const nodeHeight = 96;
-/** In pixels: another line of a channel, for each of its routes. */
+/** In pixels: another line of a channel, for each of its routes; the middle of the first one. */
 const routeHeight = 22;
+const firstRouteAt = 74;
 const gap = 14;
 /** Left edge and width of the columns in per cent. */
 const columnAt = [0, 36, 72] as const;
@@ -113,6 +114,10 @@ function heightOf({ routes }: FlowNode): number {
   return nodeHeight + Math.max(0, routes.length - 1) * routeHeight;
 }
 
+/** Where a line leaves a node: beside its route, or in the middle. */
+const lineAt = (node: { readonly height: number; readonly lines: number }, at: number): number =>
+  node.lines > 1 ? firstRouteAt + at * routeHeight : node.height / 2;
+
 type EdgesProps = Omit<Props, 'canEdit'> & { readonly height: number };
 
 function Edges({ graph, rates, height }: EdgesProps) {
@@ -136,7 +141,7 @@ function Edges({ graph, rates, height }: EdgesProps) {
         if (a === undefined || b === undefined) return null;
         const x = a.x + columnWidth;
         const middle = (a.x + columnWidth + b.x) / 2;
-        const [begin, end] = [a.y + (a.height * (at + 0.5)) / a.lines, b.y + b.height / 2];
+        const [begin, end] = [a.y + lineAt(a, at), b.y + b.height / 2];
         const isBusy = isOpen && (rates.lines.get(lineKey(from, to)) ?? 0) > 0;
         return (
           <path
@@ -196,8 +201,19 @@ function Node({ node, rates, canEdit }: NodeProps) {
       {routes.length === 0 ? null : (
         <ol aria-label="Routes" className="text-sm text-soft">
           {routes.map(({ words, brain }) => (
-            <li key={words} className="truncate" title={visible(`${words} → ${brain}`)}>
-              <AsWritten text={`${words} → ${brain}`} />
+            <li
+              key={words}
+              className="flex"
+              style={{ lineHeight: `${routeHeight}px` }}
+              title={visible(`${words} → ${brain}`)}
+            >
+              <span className="truncate">
+                <AsWritten text={words} />
+              </span>
+              <span className="ms-1 max-w-1/2 shrink-0 truncate">
+                {' → '}
+                <AsWritten text={brain} />
+              </span>
             </li>
           ))}
         </ol>

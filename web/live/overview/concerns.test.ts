@@ -141,7 +141,7 @@ test('what only some instances have is told with them', () => {
   assert.deepEqual(
     concernsOf(status, 0).map(({ what }) => what),
     [
-      'The channel webhook is failed at instance 2: it is taken.',
+      'The channel webhook has failed at instance 2: it is taken.',
       'The channel webhook is degraded.',
       'At instance 2, 5: brains[0]: it is so.',
     ],
@@ -193,7 +193,7 @@ test('platforms are called by their names', () => {
   assert.deepEqual(
     concernsOf(status, 120_000).map(({ what }) => what),
     [
-      'The channel Discord is failed.',
+      'The channel Discord has failed.',
       'On Telegram 3 wait, the oldest for 2 min.',
       '1 of Telegram wait for a channel or route that is gone.',
     ],

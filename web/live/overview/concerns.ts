@@ -102,7 +102,8 @@ function ofChannels(status: Status): readonly Concern[] {
     const tone = isCut || state === 'failed' ? 'bad' : 'wait';
     const why = reason === null ? '' : `: ${reason}`;
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
-    const how = state === 'degraded' && isCut ? 'takes no messages in' : `is ${state}`;
+    const stands = isCut ? 'takes no messages in' : 'is degraded';
+    const how = state === 'failed' ? 'has failed' : stands;
     const what = sentence(`The channel ${channelName(name)} ${how}${where}${why}`);
     // A failed channel often has a wrong setting; for a degraded one, its last messages may explain
     // more.
