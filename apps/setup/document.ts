@@ -262,7 +262,7 @@ function modelOf(
 
 /**
  * Changes a valid file: it replaces the first model of the brain that answers the first route, and
- * the channel of that type. All else stays.
+ * the channel of that type without a name. All else stays.
  */
 function changed(before: JsonObject, draft: Draft, place: PlaceFound): JsonObject {
   const routes = objectsOf(before['routes']);
@@ -277,7 +277,9 @@ function changed(before: JsonObject, draft: Draft, place: PlaceFound): JsonObjec
   if (channel?.kind !== 'channel') return changes;
   const { type } = channel;
   const isOther = (name: Json | undefined): boolean => typeOf(name) !== type;
-  const others = objectsOf(before['channels']).filter((one) => isOther(one['type']));
+  const others = objectsOf(before['channels']).filter(
+    (one) => isOther(one['type']) || isOther(one['name'] || type),
+  );
   const route = { channel: nameOf(type), brain: brain['name']! };
   const isRouted = routes.some((one) => !isOther(one['channel']));
   return {

@@ -47,7 +47,7 @@ export function afterFinding(state: SetupState, found: EffectResult): SetupState
  * @param says the text that svc sends for the person where it can; null: a greeting
  */
 export function hear({ draft, facts }: SetupState, says: string | null = null): Effect {
-  const kept = facts.file?.kind === 'there' ? facts.file.channels[0] : undefined;
+  const kept = facts.file?.kind === 'there' ? facts.file.channels[0]?.type : undefined;
   const type = draft.channel?.kind === 'channel' ? draft.channel.type : kept;
   return { kind: 'hear', type: type ?? null, says };
 }

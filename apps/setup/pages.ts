@@ -1,5 +1,5 @@
 /** Makes the page for a state; all texts of the first run are here. Pure. */
-import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
+import { kindOf, type ChannelConfig, type ChannelType } from '../../src/channels/registry.ts';
 import type { Page, Choice, Line, Frontend, Field, StepName } from './setup.ts';
 import type {
   SetupState,
@@ -469,8 +469,7 @@ function pageOfFile(state: SetupState): Page {
     return page('file', title, { work, choices: backOrLeave(state) });
   }
   const { path, problem, models, channels } = file;
-  const names = channels.map((type) => kindOf(type).name);
-  const what = `Its channels: ${listed(names)}. It asks ${listed(models)}.`;
+  const what = `Its channels: ${listed(channels.map(shownName))}. It asks ${listed(models)}.`;
   const found =
     problem === null
       ? text(what)
@@ -491,6 +490,10 @@ function pageOfFile(state: SetupState): Page {
   });
 }
 
+function shownName({ name, type }: Pick<ChannelConfig, 'name' | 'type'>): string {
+  return name === type ? kindOf(type).name : name;
+}
+
 function listed(names: readonly string[]): string {
   return names.length === 0 ? 'nothing' : names.slice(0, 5).join(', ');
 }
@@ -500,7 +503,7 @@ function listed(names: readonly string[]): string {
 function pageOfChannel(state: SetupState): Page {
   const { file } = state.facts;
   const isChange = state.draft.file === 'change' && file?.kind === 'there';
-  const names = isChange ? file.channels.map((type) => kindOf(type).name) : [];
+  const names = isChange ? file.channels.map(shownName) : [];
   const kept = isChange
     ? [choice('kept', `Keep what there is: ${names.join(', ')}`, { role: 'skip' })]
     : [];

@@ -228,16 +228,21 @@ function problem(message: string, again: 'start' | 'hear' = 'hear'): FirstMessag
   return { kind: 'problem', message, again };
 }
 
-/** Waits until somebody asks to be let in, or until the first message is answered. */
+/**
+ * Waits until somebody asks to be let in, or until the first message is answered: on the channel of
+ * this type without a name, else on the first one.
+ */
 async function awaitFirstMessage(
-  { inside, since }: Running,
+  { inside, since, config }: Running,
   type: ChannelType,
   signal: AbortSignal,
 ): Promise<FirstMessage> {
   const { admissions, reader, channels } = inside;
-  const filter = { ...anyMessage, channel: type, since };
+  const names = config.channels.filter((one) => one.type === type).map(({ name }) => name);
+  const [first] = names.includes(type) ? [type] : names;
+  const filter = { ...anyMessage, channel: first ?? type, since };
   while (!signal.aborted) {
-    const health = channels().find(({ name }) => name === type);
+    const health = channels().find(({ name }) => name === filter.channel);
     if (health?.state === 'failed') return problem(health.reason ?? 'The channel failed.', 'start');
     const answered = (await reader.messages(filter, { limit: 10, after: null })).rows.find(
       ({ outcome, replies }) => isTurn(outcome) && replies.delivered > 0,
@@ -248,7 +253,7 @@ async function awaitFirstMessage(
       return { kind: 'reply', said: story?.text ?? '(not kept)', text };
     }
     const asking = (await admissions.list()).find(
-      ({ channel, state }) => channel === type && state === 'asking',
+      ({ channel, state }) => channel === filter.channel && state === 'asking',
     );
     if (asking !== undefined)
       return { kind: 'asking', name: asking.name ?? asking.sender, said: null };

@@ -3,7 +3,7 @@
  * receives. All of it is plain data without any value of a secret. Those values are in the session,
  * by name.
  */
-import type { ChannelType } from '../../src/channels/registry.ts';
+import type { ChannelConfig, ChannelType } from '../../src/channels/registry.ts';
 import type { AccessConfig, ModelConfig } from '../../src/config/config.ts';
 import type { SecretSource } from '../../src/config/found-secret.ts';
 import type { JsonObject } from '../../src/config/locate.ts';
@@ -109,7 +109,7 @@ export type FileFound =
       /** Null: the file has a problem, so svc cannot change it. */
       readonly document: JsonObject | null;
       readonly models: readonly string[];
-      readonly channels: readonly ChannelType[];
+      readonly channels: readonly Pick<ChannelConfig, 'name' | 'type'>[];
     };
 
 export type ModelsFound = {

@@ -122,6 +122,11 @@ function everyWay(frontend: Frontend): void {
       );
   });
 
+  test('a bot of a file that is there is called by its name', () => {
+    const texts = all.flatMap(({ page }) => page.lines.map((line) => JSON.stringify(line)));
+    assert.ok(texts.some((text) => text.includes('Its channels: Webhook, shop.')));
+  });
+
   test('a file that is there is changed or replaced only with a backup of it', () => {
     for (const { state } of all) {
       if (state.effect?.kind !== 'write') continue;

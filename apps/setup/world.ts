@@ -209,7 +209,7 @@ async function lookAtFile({
     problem: null,
     document: locate(text).value as JsonObject,
     models: brains.flatMap(({ models }) => models.map(({ modelId }) => modelId)),
-    channels: channels.map(({ type }) => type),
+    channels,
   };
 }
 

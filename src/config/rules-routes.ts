@@ -40,7 +40,7 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
 type Names = readonly (string | undefined)[] | undefined;
 
 function checkTargets(
-  { routes }: DraftDocument,
+  { routes, channels: drafts }: DraftDocument,
   channels: Names,
   brains: Names,
   problems: ProblemList,
@@ -50,7 +50,13 @@ function checkTargets(
     const { channel, brain } = route ?? {};
     if (channel !== undefined && channelsKnown?.has(channel) === false) {
       const message = `no channel ${quote(channel) ?? 'of this name'} is configured`;
-      const remedy = (): string => nearRemedy(channel, [...channelsKnown]);
+      const named = drafts?.filter((one) => one?.type === channel).map(nameOfChannel) ?? [];
+      const names = shortList(named.slice(0, namesMax) as string[], named.length);
+      const remedy = (): string =>
+        names === ''
+          ? nearRemedy(channel, [...channelsKnown])
+          : `Write the name: ${names}. Or take a new name away again: by it the channel loses ` +
+            'its memory.';
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
     if (brain !== undefined && brainsKnown?.has(brain) === false) {

@@ -101,8 +101,8 @@ class ShapeCheck {
     );
     for (const key of unknown) this.#unknownKey(field, key, path);
     for (const [key, inner] of Object.entries(field.fields)) {
-      // Report one fault once: a required field with a misspelt name is not missing, too.
-      const isMisspelt = inner.required === true && hasMisspelling(key, value, field, unknown);
+      // Report one fault once: a field with a misspelt name is not missing, too.
+      const isMisspelt = hasMisspelling(key, value, field, unknown);
       draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
@@ -175,7 +175,7 @@ class ShapeCheck {
     path: string,
   ): unknown {
     if (numbers === true && typeof value === 'number') return this.#digits(value, path);
-    if (typeof value !== 'string') return this.#wrongType(value, path, 'a text in double quotes');
+    if (typeof value !== 'string') return this.#wrongType(value, path, aText);
     const fault = format === undefined ? null : formatFault(format, value);
     if (fault === null) return value;
     this.#problems.add(fault.code, path, fault.message, fault.remedy);
@@ -193,7 +193,8 @@ class ShapeCheck {
   #choice(field: ChoiceField, value: Json, path: string): unknown {
     const synonyms = field.synonyms ?? {};
     const names = field.names.map((name) => `"${name}"`).join(', ');
-    if (typeof value !== 'string') return this.#wrongType(value, path, `one of ${names}`);
+    const wanted = field.others === 'channel_name' ? aText : `one of ${names}`;
+    if (typeof value !== 'string') return this.#wrongType(value, path, wanted);
     if (field.names.includes(value)) return value;
     if (Object.hasOwn(synonyms, value)) return synonyms[value];
     if (field.others === 'channel_name' || (field.others && value.startsWith('mcp.'))) {
@@ -245,6 +246,8 @@ class ShapeCheck {
     return undefined;
   }
 }
+
+const aText = 'a text in double quotes';
 
 /** Whether the field is absent, and it is the nearest name to one of the first unknown keys. */
 function hasMisspelling(

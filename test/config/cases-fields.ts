@@ -42,13 +42,7 @@ export const fieldCases: readonly Case[] = [
     'duplicate_key',
     'session.idle_min',
   ),
-  spoilt(
-    'an unknown block',
-    ['"storage"', '«"storrage"'],
-    'unknown_key',
-    'storrage',
-    'session_without_storage',
-  ),
+  spoilt('an unknown block', ['"storage"', '«"storrage"'], 'unknown_key', 'storrage'),
   spoilt('an unknown field', ['"bind"', '«"bnid"'], 'unknown_key', 'channels[0].webhook.bnid'),
   spoilt(
     'an unknown mapping key',

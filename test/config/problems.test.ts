@@ -120,6 +120,29 @@ test('a key that is nearly right is named', () => {
   }
 });
 
+test('a misspelt condition is told of once', () => {
+  const { problems } = validateText(change(several, '"senders": ["ada"], "chats"', '"chat"'));
+  assert.deepEqual(
+    problems.map(({ code, path }) => [code, path]),
+    [['unknown_key', 'routes[5].when.chat']],
+  );
+});
+
+test('a number is no name of a channel, and a type is none where its channels have names', () => {
+  const number = validateText(change(several, '"name": "intake"', '"name": 5')).problems[0]!;
+  assert.equal(number.remedy, 'Write a text in double quotes.');
+  const named = change(
+    several,
+    '{ "type": "telegram", "mode"',
+    '{ "type": "telegram", "name": "home", "mode"',
+  );
+  const unknown = validateText(named).problems.find(({ code }) => code === 'unknown_channel');
+  const words =
+    'Write the name: home, support. Or take a new name away again: by it the channel ' +
+    'loses its memory.';
+  assert.equal(unknown?.remedy, words);
+});
+
 test('what may be a secret is never repeated', () => {
   const secret = 's3cr3t-value';
   const edits = [

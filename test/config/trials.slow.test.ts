@@ -238,7 +238,8 @@ test('a draft with problems, without a secret or without the brain asks nobody',
     ],
     [started.used, { brain: 'other' }, 404, 'unknown_brain'],
     [started.used, { text: ' ' }, 400, 'invalid_field'],
-    [started.used, { channel: 'pigeon' }, 400, 'invalid_field'],
+    [started.used, { channel: 'pigeon' }, 404, 'unknown_channel'],
+    [started.used, { channel: 'A pigeon' }, 400, 'invalid_field'],
     [started.used, { history: [{ asked: 1 }] }, 400, 'invalid_field'],
   ];
   for (const [config, more, status, code] of cases) {

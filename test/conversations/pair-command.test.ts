@@ -66,7 +66,10 @@ test('the same through the running service, which keeps it', async () => {
     await using program = await serveHere(on.file, on.port, env);
     assert.equal((await on.svc(code!)).out, 'N41 (41) may talk on messenger_a from now on.\n');
     assert.equal((await on.svc('WRONGONE')).code, 1);
-    assert.equal((await on.svc('--remove', '42')).out, '42 is a stranger on messenger_a again.\n');
+    const elsewhere = await on.svc('--remove', '42', '--channel', 'shop');
+    assert.match(elsewhere.err, /^42 was not let in by a code, and asks for nothing on shop; /);
+    const removed = await on.svc('--remove', '42', '--channel', 'telegram');
+    assert.equal(removed.out, '42 is a stranger on messenger_a again.\n');
     assert.equal(await program.stop(), 0);
   }
   assert.match((await on.svc('--list')).out, /^channel.*\nmessenger_a +41 +N41 +let in .*\n$/);

@@ -14,7 +14,10 @@ import { begin, next } from '../../apps/setup/steps.ts';
 const local = { kind: 'model', provider: 'local_runtime', locality: 'local' } as const;
 const nearModel = { ...local, modelId: 'llama3.2', baseUrl: null, apiKeyEnv: null };
 const document = {
-  channels: [{ type: 'webhook', token_env: 'A', webhook: { outbound_url: 'http://127.0.0.1:9' } }],
+  channels: [
+    { type: 'webhook', token_env: 'A', webhook: { outbound_url: 'http://127.0.0.1:9' } },
+    { type: 'telegram', name: 'shop', mode: 'polling', token_env: 'B', access: { allow: ['1'] } },
+  ],
   brains: [
     {
       name: 'own',
@@ -23,7 +26,7 @@ const document = {
       models: [{ provider: 'ollama', model_id: 'm', locality: 'local' }],
     },
   ],
-  routes: [{ channel: 'webhook', brain: 'own' }],
+  routes: ['webhook', 'shop'].map((channel) => ({ channel, brain: 'own' })),
 };
 const there: FileFound = {
   kind: 'there',
@@ -31,7 +34,10 @@ const there: FileFound = {
   problem: null,
   document,
   models: ['m'],
-  channels: ['webhook'],
+  channels: [
+    { name: 'webhook', type: 'webhook' },
+    { name: 'shop', type: 'messenger_a' },
+  ],
 };
 const written = { path: 'svc.json', backup: null, command: 'svc serve', unset: [] };
 
@@ -126,7 +132,8 @@ function keyOf({ step, draft, facts, effect, trail }: SetupState): string {
   const ofFacts = [facts.models?.near.length, facts.place?.keychain, facts.place?.set.length];
   const ofDraft = [file, ofModel, ofChannel, access?.pairing, access?.allow, keep];
   const places = trail.map((place) => place.step.at);
-  return JSON.stringify([step, effect?.kind, ofDraft, ofFacts, facts.file?.kind, places]);
+  const ofFile = facts.file?.kind === 'there' ? facts.file.problem : facts.file?.kind;
+  return JSON.stringify([step, effect?.kind, ofDraft, ofFacts, ofFile, places]);
 }
 
 export function walkAll(frontend: Frontend): ReadonlyMap<string, Seen> {

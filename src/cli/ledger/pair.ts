@@ -1,5 +1,6 @@
 /** `svc pair`: lets people in on messengers, by the code that svc gave to the stranger. */
 import { unknownCode, type Admission, type Admissions } from '../../domain/gate.ts';
+import { registeredName } from '../../config/config.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -55,7 +56,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return withAdmissions(place, (admissions) => {
     return flags.remove === null
       ? admit(admissions, code ?? '', io)
-      : remove(admissions, { sender: flags.remove, on: flags.channel }, io);
+      : remove(admissions, flags.remove, flags.channel && registeredName(flags.channel), io);
   });
 }
 
@@ -71,17 +72,20 @@ async function admit(admissions: Admissions, code: string, io: Io): Promise<numb
   return exitCode.fine;
 }
 
-/** `on`: the name of a channel; null: every channel. */
-type Removal = { readonly sender: string; readonly on: string | null };
-
-async function remove(admissions: Admissions, removal: Removal, io: Io): Promise<number> {
-  const { sender, on } = removal;
+/** @param on the name of a channel; null: every channel */
+async function remove(
+  admissions: Admissions,
+  sender: string,
+  on: string | null,
+  io: Io,
+): Promise<number> {
   const rows = (await admissions.list()).filter((row) => {
     return row.sender === sender && (on === null || row.channel === on);
   });
   if (rows.length === 0) {
-    const nobody = 'was not let in by a code, and asks for nothing; svc pair --list tells who did.';
-    io.stderr.write(`${plainLine(sender)} ${nobody}\n`);
+    const where = on === null ? '' : ` on ${plainLine(on)}`;
+    const nobody = `was not let in by a code, and asks for nothing${where}`;
+    io.stderr.write(`${plainLine(sender)} ${nobody}; svc pair --list tells who did.\n`);
     return exitCode.failed;
   }
   for (const { channel } of rows) {
