@@ -202,7 +202,9 @@ function parseRoutes(routes: Document['routes']): readonly RouteConfig[] {
     if (closed.has(channel)) return [];
     const condition = hasConditions(when) ? when : null;
     if (condition === null) closed.add(channel);
-    return [{ channel, brain, number: index + 1, when: condition, description }];
+    // A platform may refuse a whole menu for one blank description.
+    const shown = description?.trim() || null;
+    return [{ channel, brain, number: index + 1, when: condition, description: shown }];
   });
 }
 

@@ -168,3 +168,8 @@ test('grants for channels with the names any and every do not overlap', () => {
     [],
   );
 });
+
+test('a blank description is none', () => {
+  const { routes } = configOf(change(several, '"Ask about code"', '" \\n"'));
+  assert.ok(routes.length > 1 && routes.every(({ description }) => description === null));
+});

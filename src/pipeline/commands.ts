@@ -179,9 +179,10 @@ function wholeNumber(text: string): number | null {
 
 /** The description of the route, or what to write. */
 function describeCommand({ routes, taken }: ActiveRoute, command: string): string {
-  const route = routes.find(
+  const fitting = routes.filter(
     ({ brain, when }) => brain.name === taken.brain && when?.commands?.includes(command) === true,
   );
+  const route = fitting.find(({ number }) => number === taken.number) ?? fitting[0];
   return route?.description ?? commandSentences.commandNeedsText(command);
 }
 

@@ -135,3 +135,12 @@ test('a description of a route is cut to what every platform takes', () => {
   const [notice] = noticesOf(bare, ofRoutes);
   assert.deepEqual([notice?.word, notice?.description.length], ['code', 100]);
 });
+
+test('where there are more commands than a menu can show, those of svc are among the first', () => {
+  const ofRoutes = Array.from({ length: 100 }, (_, at) => {
+    return { writes: `/code${at}`, description: 'Ask the coder' };
+  });
+  const words = noticesOf(bare, ofRoutes).map(({ word }) => word);
+  assert.deepEqual([words.length, ...words.slice(0, 3)], [101, 'help', 'code0', 'code1']);
+  assert.equal(noticesOf(bare, ofRoutes.slice(1)).at(-1)!.word, 'help');
+});

@@ -59,18 +59,26 @@ export function commandsListed(
 
 /** What every platform shows of a description. */
 const descriptionCharactersMax = 100;
+/** Platforms show no more, and leave out the last ones. */
+const commandsMax = 100;
 
-/** The commands that a messenger can show: those that begin with a slash. */
+/**
+ * The commands that a messenger can show: those that begin with a slash. If there are too many,
+ * those of routes come last, since /help tells them.
+ */
 export function noticesOf(
   understood: CommandsOn,
   ofRoutes: readonly RouteCommand[],
 ): readonly CommandNotice[] {
-  return commandsListed(understood, ofRoutes).flatMap(
+  const notices = commandsListed(understood, ofRoutes).flatMap(
     ({ writes, description: whole, takesText }) => {
       const description = beginning(whole, descriptionCharactersMax);
       return writes.startsWith('/') ? [{ word: writes.slice(1), description, takesText }] : [];
     },
   );
+  if (notices.length <= commandsMax) return notices;
+  const isOfRoute = ({ description }: CommandNotice) => !ownDescriptions.has(description);
+  return notices.sort((a, b) => Number(isOfRoute(a)) - Number(isOfRoute(b)));
 }
 
 function listedCommand(

@@ -133,6 +133,12 @@ test('a command without text or media is answered with its description by no mod
   assert.equal(await it.ask('1', ' /code@our_bot\n'), described.description);
   assert.equal(await it.ask('1', '/debug'), 'Write what you want to ask behind /debug.');
   assert.deepEqual([code.asked, main.asked], [[], []]);
+  await it.use([
+    { to: code.brain, commands: ['/code'], chats: ['2'], description: 'For the team.' },
+    ...rules,
+  ]);
+  assert.equal(await it.ask('2', '/code'), 'For the team.');
+  assert.equal(await it.ask('1', '/code'), described.description);
   const media: Media = { type: 'image/png', reference: 'photo.png' };
   await it.ask('1', '/code', { media });
   assert.equal(code.asked.length, 1, 'a picture is something to ask');

@@ -77,6 +77,29 @@ test('a command of a route needs no mention in a group, and no model sees it', a
   }
 });
 
+test('a command is found behind a mention, before a new line, and in a caption', async () => {
+  await using it = await stage(() => ({ coder: { commands: ['/code'] } }));
+  const { telegram } = it;
+  const group = telegram.supergroup('Team');
+  await using program = it.start();
+  assert.match(await it.ask(group, '/code\nfix it'), /^coder: .*: fix it$/);
+  assert.match(await it.ask(group, '@svc_test_bot /code fix it'), /^coder: .*: fix it$/);
+  const both = '@svc_test_bot\n/code@Svc_Test_Bot\nfix it';
+  assert.match(await it.ask(group, both), /^coder: .*: fix it$/);
+  const from = telegram.person('Bob');
+  const { message_id: replyTo } = telegram.say(group, 'It is broken', { from });
+  assert.match(await it.ask(group, '/code', { replyTo }), /^coder: [^]*It is broken$/);
+  const caption_entities = [{ type: 'bot_command', offset: 0, length: 5 }];
+  telegram.post(group, { sticker: {}, caption: '/code fix it', caption_entities });
+  assert.match((await telegram.waitForSent(5))[4]!.text, /^coder: .*: fix it\n/);
+  const channel = telegram.channel('News');
+  telegram.say(channel, '/code fix it');
+  telegram.say(group, '/code fix it', { fields: { sender_chat: channel } });
+  telegram.say(group, '/code it all', { fields: { sender_chat: group } });
+  assert.match((await telegram.waitForSent(6))[5]!.text, /^coder: Team: it all$/);
+  assert.equal(await program.stop(), 0, program.log());
+});
+
 test('a route finds a topic by its number, and the General topic has none', async () => {
   const chats: { forum?: Chat; lunch?: number } = {};
   await using it = await stage((telegram) => {

@@ -190,12 +190,18 @@ export async function publishCommands(
   const others = new Set(registered.filter((one) => !ours.includes(one)).map(({ name }) => name));
   const wanted = menu.commands
     .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
-    .slice(0, registeredMax)
-    .filter(({ word }) => !others.has(word));
+    .filter(({ word }) => !others.has(word))
+    .slice(0, Math.max(0, registeredMax - others.size));
   if (!(await menu.keep(wanted))) return away;
   let outcome: MenuOutcome = { kind: 'there' };
-  for (const { id, name } of ours) {
-    if (id === null || wanted.some(({ word }) => word === name)) continue;
+  // Two of one name come from two requests at the same moment (discord-api-docs#6571).
+  const kept = wanted.map((command) => {
+    return (
+      ours.find((one) => isSame(one, command)) ?? ours.find((one) => one.name === command.word)
+    );
+  });
+  for (const { id } of ours) {
+    if (id === null || kept.some((other) => other?.id === id)) continue;
     outcome = worse(outcome, menuOutcomeOf(await api.call('DELETE', `${route}/${id}`, { signal })));
   }
   for (const one of wanted.filter((command) => !ours.some((other) => isSame(other, command)))) {

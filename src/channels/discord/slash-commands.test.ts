@@ -51,6 +51,25 @@ test('what others registered stays, and what was svc’s is changed or goes', as
   assert.deepEqual(it.calls, ['deleted 7', 'made help']);
 });
 
+test('of two commands of svc with one name the right one stays', async () => {
+  const it = start([
+    { id: '4', type: 1, name: 'help', description: words.help, options: [textOption] },
+    { id: '5', type: 1, name: 'help', description: words.help },
+    { id: '6', type: 1, name: 'new', description: words.new, options: [textOption] },
+  ]);
+  assert.deepEqual(await it.publish(), { kind: 'there' });
+  assert.deepEqual(it.calls, ['deleted 4']);
+});
+
+test('svc takes only the room that the commands of others leave', async () => {
+  const others = Array.from({ length: 99 }, (_, at) => {
+    return { id: `${at}`, type: 1, name: `other${at}`, description: 'Of somebody else' };
+  });
+  const it = start(others);
+  assert.deepEqual(await it.publish(), { kind: 'there' });
+  assert.deepEqual(it.calls, ['made new']);
+});
+
 for (const [answer, kind, made] of [
   [{ kind: 'fault', fault: 'connect_failed', sent: false }, 'away', 1],
   [limited(20_000, true), 'away', 1],

@@ -67,6 +67,15 @@ test('what fails beside a channel that is up is tried less and less often', asyn
   assert.equal(await it.after(3_600_000), 4, 'it is there');
 });
 
+test('while the platform names the time of the next try, the pauses do not grow', async () => {
+  const limit: MenuOutcome = { kind: 'away', retryAfterMs: 20_000 };
+  const it = start(...Array.from({ length: 19 }, () => limit));
+  it.offer('new');
+  await it.rest();
+  for (let tries = 2; tries <= 20; tries++) assert.equal(await it.after(20_000), tries);
+  assert.equal(await it.after(3_600_000), 20, 'it is there');
+});
+
 test('what was offered while it was told comes after it', async () => {
   const it = start(away);
   it.offer('new');

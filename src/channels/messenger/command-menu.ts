@@ -109,7 +109,7 @@ export class CommandMenu {
       this.#published = outcome.kind === 'there' ? text : null;
       if (outcome.kind === 'refused') this.#refused(outcome.message);
       const isNewest = this.#offered === next;
-      if (outcome.kind === 'away') this.#failed(outcome.retryAfterMs ?? 0);
+      if (outcome.kind === 'away') this.#failed(outcome.retryAfterMs);
       else if (isNewest) this.#offered = null;
       next = isNewest ? null : this.#offered;
     }
@@ -142,9 +142,14 @@ export class CommandMenu {
     this.#deps.events.warned({ code: 'commands_refused', message });
   }
 
-  #failed(askedMs: number): void {
-    const pauseMs = Math.min(pause.capMs, pause.baseMs * 2 ** this.#failures++);
-    this.#notBefore = later(this.#deps.steady(), Math.max(askedMs, pauseMs));
+  /**
+   * A platform that names a time has a limit, and does not fail. Discord takes five new commands in
+   * 20 s (MatteZ02/discord-interactions#21).
+   */
+  #failed(askedMs: number | null): void {
+    const pauseMs = Math.min(pause.capMs, pause.baseMs * 2 ** this.#failures);
+    if (askedMs === null) this.#failures++;
+    this.#notBefore = later(this.#deps.steady(), Math.max(askedMs ?? 0, pauseMs));
   }
 }
 

@@ -124,3 +124,21 @@ for (const [name, openOn] of Object.entries(platforms)) {
     assert.deepEqual(JSON.parse(it.ledger.cursors.get('commands')!), ['cook Ask the cook']);
   });
 }
+
+test('telegram: a menu of too many bytes is shown with shorter descriptions', async () => {
+  await using bots = await openBots();
+  const { platform, run } = await bots.telegram();
+  const words = Array.from({ length: 90 }, (_, at) => `code${at}`);
+  const shown = () => platform.commands.list.map(({ command }) => command);
+  const about = 'Answers questions about code, and about other things that people want to know.';
+  const first = await run();
+  offer(first.channel, Object.fromEntries(words.map((word) => [word, about])));
+  await platform.until(() => shown().length > 90 || undefined, 'the menu');
+  assert.deepEqual(shown(), [...words, 'help']);
+  assert.equal(platform.commands.list[0]!.description, about.slice(0, 39));
+  await first.stop();
+  const second = await run();
+  offer(second.channel, {});
+  await platform.until(() => shown().length === 1 || undefined, 'the shorter menu');
+  assert.deepEqual(platform.commands.list, [{ command: 'help', description: help.description }]);
+});

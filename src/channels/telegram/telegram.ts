@@ -3,6 +3,7 @@
  * (https://core.telegram.org/bots/api). This file has the facts and the calls that
  * `../messenger/` needs.
  */
+import { beginning } from '../../domain/reply.ts';
 import { dayMs } from '../../lib/durations.ts';
 import { fieldsOf, listOf } from '../../lib/json.ts';
 import type { FetchResult, Identity, Messenger, WebhookProbe } from '../channel.ts';
@@ -330,14 +331,21 @@ export class TelegramPlatform implements Platform<Target, Refused> {
       .filter(({ word }) => commandShape.test(word))
       .filter(({ word }) => others.every(({ command }) => command !== word))
       .slice(0, Math.max(0, shownMax - others.length));
-    if (!(await menu.keep(ours))) return { kind: 'away', retryAfterMs: null };
-    const wanted = [
-      ...others,
-      ...ours.map(({ word, description }) => ({ command: word, description })),
-    ];
-    if (JSON.stringify(shown) === JSON.stringify(wanted)) return { kind: 'there' };
-    const set = { commands: wanted };
-    return menuOutcomeOf(await this.#api.call('setMyCommands', set, callMs.commands, signal));
+    for (let most = descriptionMax; ; most = Math.floor(most * 0.4)) {
+      const short = ours.map(({ word, description }) => {
+        return { word, description: beginning(description, most).trimEnd() };
+      });
+      if (!(await menu.keep(short))) return { kind: 'away', retryAfterMs: null };
+      const wanted = [
+        ...others,
+        ...short.map(({ word, description }) => ({ command: word, description })),
+      ];
+      if (JSON.stringify(shown) === JSON.stringify(wanted)) return { kind: 'there' };
+      const set = { commands: wanted };
+      const result = await this.#api.call('setMyCommands', set, callMs.commands, signal);
+      const isTooMuch = result.kind === 'refused' && /TOO_MUCH/.test(result.description);
+      if (!isTooMuch || most <= shortestDescriptionMax) return menuOutcomeOf(result);
+    }
   }
 
   /** Sends no request. If the person has not begun the chat, the first message fails. */
@@ -398,6 +406,11 @@ const localPathDetail = 'the Bot API server gave a path of its own disk: start i
 /** The shape of a command in the menu. Other commands work, but the menu does not show them. */
 const commandShape = /^[a-z0-9_]{1,32}$/;
 const shownMax = 100;
+/**
+ * Telegram also refuses a list of about 7,800 bytes and more (adolfousier/opencrabs#1613), so svc
+ * shortens its descriptions until the list fits.
+ */
+const [descriptionMax, shortestDescriptionMax] = [100, 6];
 
 function unformatted(text: string): Formatted {
   return { text, entities: [] };

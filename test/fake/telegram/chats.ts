@@ -151,20 +151,21 @@ export function authorIn({ id, type, first_name = '' }: Chat, more: More): User 
   return { id: 777_000_001, is_bot: false, first_name: 'A stranger' };
 }
 
-/** The entities that the server finds in a text by itself. */
+/** The entities that the server finds in a text by itself, in the order of the text. */
 export function entitiesIn(text: string): Entity[] {
   const kinds: [string, RegExp][] = [
     ['bot_command', /(?<![\w/])\/[a-zA-Z0-9_]{1,64}(?:@\w{3,32})?/g],
     ['mention', /(?<![\w@/])@\w{3,32}/g],
     ['url', /https?:\/\/\S+/g],
   ];
-  return kinds.flatMap(([type, pattern]) =>
+  const found = kinds.flatMap(([type, pattern]) =>
     [...text.matchAll(pattern)].map((match) => ({
       type,
       offset: match.index,
       length: match[0].length,
     })),
   );
+  return found.sort((a, b) => a.offset - b.offset);
 }
 
 /**
@@ -179,8 +180,9 @@ export function isForBot(message: Message, bot: User): boolean {
   const entities = message.entities ?? (message['caption_entities'] as Entity[] | undefined) ?? [];
   return entities.some(({ type, offset, length, user }) => {
     const part = text.slice(offset, offset + length);
-    const [, to] = part.split('@');
-    if (type === 'bot_command') return to === undefined || to === bot.username;
-    return user?.id === bot.id || (type === 'mention' && to === bot.username);
+    const [, to] = part.toLowerCase().split('@');
+    const isNamed = to === bot.username?.toLowerCase();
+    if (type === 'bot_command') return to === undefined || isNamed;
+    return user?.id === bot.id || (type === 'mention' && isNamed);
   });
 }

@@ -16,6 +16,8 @@ export type Reaction = {
 };
 
 const commandsMax = 100;
+/** Measured, since no page tells it: https://github.com/adolfousier/opencrabs/issues/1613. */
+const bytesMax = 7_800;
 /** Some of those that the page lists. */
 const emojis = new Set(['👍', '👎', '❤', '🔥', '👏', '🤔', '👀', '🎉', '🤷', '💯']);
 
@@ -26,7 +28,8 @@ export class CommandList {
   set(params: Params): Answer {
     const given = listOf(params['commands']);
     if (given === null) return badRequest("can't parse commands JSON object");
-    if (given.length > commandsMax) return badRequest('BOT_COMMANDS_TOO_MUCH');
+    const bytes = Buffer.byteLength(JSON.stringify(given));
+    if (given.length > commandsMax || bytes > bytesMax) return badRequest('BOT_COMMANDS_TOO_MUCH');
     const commands: BotCommand[] = [];
     for (const one of given as Partial<BotCommand>[]) {
       // "Can contain only lowercase English letters, digits and underscores"; a slash is cut off.
