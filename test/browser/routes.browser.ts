@@ -117,7 +117,7 @@ browserTest(
     const [, sender] = await seen
       .locator('option')
       .evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''));
-    await seen.selectOption(sender!);
+    await seen.selectOption(sender);
     await page.getByText(`Route 1: sender ${sender} → echo`).waitFor();
     await page.locator('input:focus[aria-label="Senders 1"]').waitFor();
     await pressOn(page, 'Add a chat');

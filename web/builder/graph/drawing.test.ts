@@ -70,11 +70,11 @@ test('each route of a channel is a line with its number and what it takes', () =
     ],
   );
   const [channel] = nodes;
-  assert.deepEqual(channel!.kind === 'channel' && channel!.words, [
+  assert.deepEqual(channel.kind === 'channel' && channel.words, [
     '1 · sender 17',
     '2 · every other message',
   ]);
-  assert.deepEqual([channel!.title, channel!.facts.split(' · ')[0]], ['intake', 'Webhook']);
+  assert.deepEqual([channel.title, channel.facts.split(' · ')[0]], ['intake', 'Webhook']);
 });
 
 test('an order gives ranks, and an agent asks all of its models by them', () => {
