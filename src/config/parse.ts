@@ -80,7 +80,7 @@ function parseChannel(
 ): ChannelConfig {
   const parsed = kindOf(channel.type).parse(channel, (field) => given(`${path}.${field}`));
   // The synonym of a type has become the type; a name that says the own type is no other name.
-  return { ...parsed, name: channel.name ?? channel.type } as ChannelConfig;
+  return { ...parsed, name: channel.name ?? channel.type };
 }
 
 function parseBrain(brain: BrainDocument): BrainConfig {
