@@ -218,7 +218,7 @@ export type InstanceStatus = {
   readonly toldAt: number | null;
   /** The name of the machine. */
   readonly host: string | null;
-  /** Where the instance listens; `of`: a channel's type, or `admin`. */
+  /** Where the instance listens; `of`: a channel's name, or `admin`. */
   readonly addresses: readonly { readonly of: string; readonly address: string }[];
   /**
    * The leases that it holds; `post`: the key of a messenger that it is connected to, or a task's
@@ -310,13 +310,13 @@ export type RouteStatus = {
   /** The place of the route in the configuration, counted from 1; null: svc is older. */
   readonly number: number | null;
   /** Its conditions; null: it takes every other message. */
-  readonly when: readonly RouteConditionStatus[] | null;
-};
-
-/** `entries` null: ids and commands are for the operator. */
-export type RouteConditionStatus = {
-  readonly key: RouteKey;
-  readonly entries: readonly string[] | null;
+  readonly when:
+    | readonly {
+        readonly key: RouteKey;
+        /** null: ids and commands are for the operator. */
+        readonly entries: readonly string[] | null;
+      }[]
+    | null;
 };
 
 /**

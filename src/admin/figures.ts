@@ -13,6 +13,7 @@ import {
 import { changesIn } from '../telemetry/figures/rollup.ts';
 import { LogHistogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
+import { setNewest } from '../lib/cache.ts';
 
 /** How long an answer is reused, always less than a step. */
 const freshMs = { hour: 5_000, day: 15_000, month: 60_000 } as const satisfies Record<Span, number>;
@@ -204,10 +205,7 @@ export class Fresh<Key, Answer> {
     const kept = this.#answers.get(key);
     if (kept !== undefined && isFresh(kept)) return kept.answer;
     const answer = { at: now, answer: read() };
-    this.#answers.delete(key);
-    this.#answers.set(key, answer);
-    const [oldest] = this.#answers.keys();
-    if (this.#answers.size > questionsMax) this.#answers.delete(oldest!);
+    setNewest(this.#answers, key, answer, questionsMax);
     answer.answer.catch(() => {
       if (this.#answers.get(key) === answer) this.#answers.delete(key);
     });

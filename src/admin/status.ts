@@ -6,12 +6,11 @@ import type {
   BrainStatus,
   ChannelStatus,
   RunningConfigView,
-  RouteConditionStatus,
   RouteStatus,
   Status,
 } from './admin.ts';
 import type { Viewer } from './http/auth.ts';
-import { routeKeys, type RouteCondition } from '../domain/routing.ts';
+import { conditionsOf } from '../domain/routing.ts';
 import {
   modelsOf,
   providersOf,
@@ -123,16 +122,12 @@ export function routesOf(whole: Whole, config: Config, asker: Viewer): RouteStat
     brain,
     running: works.has(channel),
     number,
-    when: when === null ? null : conditionsOf(when, asker),
+    when:
+      when &&
+      conditionsOf(when).map(({ key, wanted }) => {
+        return { key, entries: asker === 'operator' ? wanted : null };
+      }),
   }));
-}
-
-function conditionsOf(when: RouteCondition, asker: Viewer): readonly RouteConditionStatus[] {
-  const entries = [when.senders, when.chats, when.topics, when.commands];
-  return routeKeys.flatMap((key, at) => {
-    const listed = entries[at] ?? null;
-    return listed === null ? [] : [{ key, entries: asker === 'operator' ? listed : null }];
-  });
 }
 
 function brainOf(brain: BrainConfig): BrainStatus {

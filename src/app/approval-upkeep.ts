@@ -26,6 +26,7 @@ import { janitorLease, type Coordination } from '../cluster/cluster.ts';
 import type { RunningConfig, RoutedChannel } from './running-config.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Pairings, Unwelcomed } from '../pipeline/pairing/pairing.ts';
+import { setNewest } from '../lib/cache.ts';
 
 /** How often a pass runs, for changes that nobody announces here. */
 const passMs = 30_000;
@@ -185,11 +186,7 @@ class ApprovalUpkeep {
   }
 
   #remember(key: string, againAt: number | null): void {
-    this.#questionsSent.delete(key);
-    this.#questionsSent.set(key, againAt);
-    const [oldest] = this.#questionsSent.keys();
-    if (this.#questionsSent.size > rememberedMax && oldest !== undefined)
-      this.#questionsSent.delete(oldest);
+    setNewest(this.#questionsSent, key, againAt, rememberedMax);
   }
 }
 

@@ -95,7 +95,7 @@ export type AgentConfig = {
   readonly iterationsMax: number;
   readonly systemPrompt: string | null;
   readonly governance: readonly GrantConfig[];
-  /** Without duplicates. */
+  /** Without duplicates, and on messengers of this configuration only. */
   readonly approvers: readonly ApproverConfig[];
   /** How long a call waits for an approval. */
   readonly approvalMs: number;

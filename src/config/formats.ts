@@ -36,7 +36,7 @@ export function formatFault(format: Format, text: string): FormatFault | null {
     case 'route_command':
       return routeCommandShape.test(text) ? null : badRouteCommand;
     case 'server_name':
-      return isServerName(text) ? null : badServerName;
+      return isChannelName(text) ? null : badServerName;
     case 'mcp_tool':
       return isMcpTool(text) ? null : badMcpTool;
     default:
@@ -65,16 +65,13 @@ export const badApprover: FormatFault = {
   remedy: `Write the name of a messenger channel and a user id: ${messengerTypes[0]}:123456789.`,
 };
 
-const badServerName: FormatFault = {
+const badName = (what: string, example: string): FormatFault => ({
   code: 'bad_name',
-  message: 'this is no name of a server',
-  remedy: 'Use small letters, digits, _ and -, a letter first, 32 at most: files.',
-};
-const badChannelName: FormatFault = {
-  code: 'bad_name',
-  message: 'this is no name of a channel',
-  remedy: 'Use small letters, digits, _ and -, a letter first, 32 at most: support.',
-};
+  message: `this is no name of ${what}`,
+  remedy: `Use small letters, digits, _ and -, a letter first, 32 at most: ${example}.`,
+});
+const badServerName = badName('a server', 'files');
+const badChannelName = badName('a channel', 'support');
 const badRouteCommand: FormatFault = {
   code: 'bad_command',
   message: 'this is no command that every platform can show',
@@ -85,8 +82,6 @@ const badMcpTool: FormatFault = {
   message: 'this is no name of a tool of an MCP server',
   remedy: 'Write mcp, the name of the server and that of its tool: mcp.files.read_text_file.',
 };
-
-const isServerName = (text: string): boolean => /^[a-z][a-z0-9_-]{0,31}$/.test(text);
 
 /** A tool of a server has a name of up to 128 letters, digits, `_`, `-`, `.` and `/`. */
 const isMcpTool = (text: string): boolean =>

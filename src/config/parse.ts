@@ -4,7 +4,7 @@
  */
 import { hourMs, secondMs } from '../lib/durations.ts';
 import { historyBounds } from '../domain/conversation.ts';
-import { kindOf, type ChannelConfig } from '../channels/registry.ts';
+import { isMessenger, kindOf, type ChannelConfig } from '../channels/registry.ts';
 import { amountOf } from '../domain/money.ts';
 import type { Budget, Price } from '../domain/spend.ts';
 import { addressOf, withoutSlashes } from './address.ts';
@@ -36,11 +36,12 @@ const providerDefaults = {
  * @param given whether the file itself holds a value at this path
  */
 export function parseDocument(document: Document, given: (path: string) => boolean): Config {
+  const channels = document.channels.map((channel, index) =>
+    parseChannel(channel, `channels[${index}]`, given),
+  );
   return {
-    channels: document.channels.map((channel, index) =>
-      parseChannel(channel, `channels[${index}]`, given),
-    ),
-    brains: document.brains.map(parseBrain),
+    channels,
+    brains: document.brains.map((brain) => parseBrain(brain, channels)),
     routes: parseRoutes(document.routes),
     storage:
       document.storage === null
@@ -80,10 +81,10 @@ function parseChannel(
 ): ChannelConfig {
   const parsed = kindOf(channel.type).parse(channel, (field) => given(`${path}.${field}`));
   // The synonym of a type has become the type; a name that says the own type is no other name.
-  return { ...parsed, name: channel.name ?? channel.type } as ChannelConfig;
+  return { ...parsed, name: channel.name ?? channel.type };
 }
 
-function parseBrain(brain: BrainDocument): BrainConfig {
+function parseBrain(brain: BrainDocument, channels: readonly ChannelConfig[]): BrainConfig {
   return {
     name: brain.name,
     sensitivity: brain.sensitivity,
@@ -91,7 +92,7 @@ function parseBrain(brain: BrainDocument): BrainConfig {
     policy: brain.policy,
     models: brain.models.map(parseModel),
     systemPrompt: brain.system_prompt,
-    agent: brain.agent === null ? null : parseAgent(brain.agent),
+    agent: brain.agent && parseAgent(brain.agent, channels),
     budget: parseBudget(brain.budget),
     historyBounds: brain.history ?? historyBounds,
     deadlineMs: brain.deadline_seconds * secondMs,
@@ -134,14 +135,14 @@ function parseBudget(budget: BrainDocument['budget']): Budget | null {
   };
 }
 
-function parseAgent(agent: AgentDocument): AgentConfig {
+function parseAgent(agent: AgentDocument, channels: readonly ChannelConfig[]): AgentConfig {
   const { read_file: file, http_fetch: fetch, webhook_call: call, memory } = agent;
   return {
     tools: [...new Set(agent.tools)],
     iterationsMax: agent.max_iterations,
     systemPrompt: agent.system_prompt,
     governance: agent.governance,
-    approvers: parseApprovers(agent.approvers),
+    approvers: parseApprovers(agent.approvers, channels),
     approvalMs: agent.approval_hours * hourMs,
     approvalText: agent.approval_text,
     readFile: file === null ? null : { root: file.root, bytesMax: file.max_bytes },
@@ -176,9 +177,14 @@ function parseAgent(agent: AgentDocument): AgentConfig {
   };
 }
 
-function parseApprovers(texts: readonly string[]): readonly ApproverConfig[] {
-  const approvers = texts.map(parseApprover).filter((one) => one !== null);
-  return [...new Map(approvers.map((one) => [one.name, one])).values()];
+/** On a channel that is no messenger, anyone with the channel's secret can claim any name. */
+function parseApprovers(
+  texts: readonly string[],
+  channels: readonly ChannelConfig[],
+): readonly ApproverConfig[] {
+  const messengers = new Set(channels.filter(isMessenger).map(({ name }) => name));
+  const approvers = texts.map(parseApprover).filter((one) => one && messengers.has(one.channel));
+  return [...new Map(approvers.map((one) => [one!.name, one!])).values()];
 }
 
 /** @param server has either a command or a url */

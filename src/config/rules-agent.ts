@@ -12,7 +12,6 @@ import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;
 type GrantDraft = NonNullable<NonNullable<AgentDraft['governance']>[number]>;
-type Channel = NonNullable<NonNullable<GrantDraft['channels']>[number]>;
 type Tool = NonNullable<NonNullable<AgentDraft['tools']>[number]>;
 
 /** The agent's brain and its path. `ranked`: the models that the brain may use, best first. */
@@ -233,10 +232,10 @@ function isGranted(agent: AgentDraft, { tool }: GrantDraft, channel: string | un
 }
 
 /**
- * By tool: the index of the first grant for each channel. `every` is for grants without channels,
- * and `any` for all grants.
+ * By tool: the index of the first grant for each channel. `*` is for grants without channels, and
+ * `?` for all grants. No channel has such a name.
  */
-type FirstGrants = Map<Tool, Map<Channel | 'every' | 'any', number>>;
+type FirstGrants = Map<Tool, Map<string, number>>;
 
 function checkOverlap(
   { tool, channels }: GrantDraft,
@@ -247,12 +246,12 @@ function checkOverlap(
 ): void {
   // undefined: the channels could not be read. A grant on no channel overlaps with no other.
   if (tool === undefined || channels === undefined || channels?.length === 0) return;
-  const firsts = firstGrants.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
+  const firsts = firstGrants.get(tool) ?? new Map<string, number>();
   firstGrants.set(tool, firsts);
-  const ownKeys = channels?.filter((channel) => channel !== undefined) ?? (['every'] as const);
-  const overlapping = channels === null ? (['any'] as const) : (['every', ...ownKeys] as const);
+  const ownKeys = channels?.filter((channel) => channel !== undefined) ?? ['*'];
+  const overlapping = channels === null ? ['?'] : ['*', ...ownKeys];
   const first = Math.min(...[...new Set(overlapping)].map((one) => firsts.get(one) ?? Infinity));
-  for (const one of ['any', ...ownKeys] as const) if (!firsts.has(one)) firsts.set(one, index);
+  for (const one of ['?', ...ownKeys]) if (!firsts.has(one)) firsts.set(one, index);
   if (first === Infinity) return;
   const message = `governance[${first}] is for the same tool on the same channel`;
   const remedy = 'Keep one of them, or give each its own channels.';
@@ -323,7 +322,7 @@ function routesTo({ name }: BrainDraft, { routes }: DraftDocument) {
  * Whether the tool may run on a channel without asking a person. A governance block without a grant
  * for the tool denies it.
  */
-function runsUnasked(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
+function runsUnasked(agent: AgentDraft, tool: Tool, channel: string): boolean {
   if (agent.tools?.includes(tool) !== true) return false;
   const grants = agent.governance ?? [];
   return (

@@ -22,6 +22,27 @@ test('approvers have the contract’s names, each once; a call waits a day', () 
   assert.equal(approvalMs, 24 * 3_600_000);
 });
 
+test('people of a named messenger may decide, and nobody on what is no messenger', () => {
+  const text = withApprovers('"approvers": ["support:123", "intake:123", "webhook:123"]');
+  const hook = '"webhook": { "bind": "127.0.0.1:9000", "outbound_url": "http://127.0.0.1:8000" }';
+  const named = change(
+    change(
+      change(text, '{ "type": "messenger_a",', '{ "type": "messenger_a", "name": "support",'),
+      '"channels": [\n',
+      `"channels": [{ "type": "webhook", "name": "intake", "token_env": "HOOK", ${hook} },\n`,
+    ),
+    '{ "channel": "messenger_a", "brain": "main" }',
+    '{ "channel": "support", "brain": "main" }, { "channel": "intake", "brain": "main" }',
+  );
+  const validation = validateText(named);
+  assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
+  const { approvers } = validation.config.brains[0]!.agent!;
+  assert.deepEqual(
+    approvers.map(({ name }) => name),
+    ['support:123'],
+  );
+});
+
 test('an approver is told of by the word that was written', () => {
   const text = withApprovers('"approvers": ["discord:123"]');
   const messages = validateText(text).problems.map(({ message }) => message);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { several } from '../../test/config/cases-routes.ts';
-import { change } from '../../test/config/cases.ts';
+import { agent, change } from '../../test/config/cases.ts';
 import { parseListenAddress, type ListenAddress } from './address.ts';
 import { faultOfNames, isByFlag, overriddenChanges, type OwnAddresses } from './own-addresses.ts';
 import { describeWarning } from './place-words.ts';
@@ -156,6 +156,17 @@ test('a warning of the status says the name of its channel, and the number of it
     message: 'route 1 takes every message',
   });
   assert.equal(told('routes[2].when.chats[0]', '').where, 'route 3, when.chats[0]');
+});
+
+test('grants for channels with the names any and every do not overlap', () => {
+  const grant = (name: string) =>
+    `{ "tool": "http_fetch", "mode": "ask", "channels": ["${name}"] }`;
+  const first = '[{ "tool": "http_fetch", "mode": "shadow", "channels": ["telegram"] }';
+  const text = change(agent, first, `${first}, ${grant('any')}, ${grant('every')}`);
+  assert.deepEqual(
+    validateText(text).problems.filter(({ code }) => code === 'grants_overlap'),
+    [],
+  );
 });
 
 test('a blank description is none', () => {

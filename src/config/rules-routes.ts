@@ -20,10 +20,7 @@ type WhenDraft = NonNullable<RouteDraft['when']>;
 export function checkRoutes(document: DraftDocument, problems: ProblemList): void {
   const channels = document.channels?.map(nameOfChannel);
   const brains = document.brains?.map((brain) => brain?.name);
-  findDuplicates(brains ?? [], (_name, index, first) => {
-    const message = `brains[${first}] has this name already`;
-    problems.add('duplicate_brain', `brains[${index}].name`, message, 'Give it another name.');
-  });
+  checkBrainNames(brains, problems);
   checkTargets(document, channels, brains, problems);
   checkOrder(document, problems);
   const types = new Map(document.channels?.map((one) => [nameOfChannel(one), one?.type]));
@@ -32,20 +29,12 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
     const type = route.channel === undefined ? undefined : types.get(route.channel);
     checkRoute(route, type, `routes[${index}]`, document, problems);
   }
-  const routes = document.routes;
-  if (routes === undefined || routes.some((route) => route === undefined)) return;
-  warnUnused(
-    channels,
-    routes.map((route) => route?.channel),
-    'channel',
-    problems,
-  );
-  warnUnused(
-    brains,
-    routes.map((route) => route?.brain),
-    'brain',
-    problems,
-  );
+  const { routes } = document;
+  if (routes === undefined || routes.includes(undefined)) return;
+  const routed = routes.map((route) => route?.channel);
+  warnUnused(channels, routed, 'channel', problems);
+  const asked = routes.map((route) => route?.brain);
+  warnUnused(brains, asked, 'brain', problems);
 }
 
 type Names = readonly (string | undefined)[] | undefined;
@@ -58,23 +47,23 @@ function checkTargets(
 ): void {
   const [channelsKnown, brainsKnown] = [completeNames(channels), completeNames(brains)];
   for (const [index, route] of (routes ?? []).entries()) {
-    if (isUnknown(route?.channel, channelsKnown)) {
-      const { channel = '' } = route ?? {};
+    const { channel, brain } = route ?? {};
+    if (channel !== undefined && channelsKnown?.has(channel) === false) {
       const message = `no channel ${quote(channel) ?? 'of this name'} is configured`;
       const named = drafts?.filter((one) => one?.type === channel).map(nameOfChannel) ?? [];
       const names = shortList(named.slice(0, namesMax) as string[], named.length);
       const remedy = (): string =>
         names === ''
-          ? nearRemedy(channel, [...(channelsKnown ?? [])])
+          ? nearRemedy(channel, [...channelsKnown])
           : `Write the name: ${names}. Or take a new name away again: by it the channel loses ` +
             'its memory.';
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
-    if (isUnknown(route?.brain, brainsKnown)) {
-      const message = `no brain has the name ${quote(route?.brain ?? '') ?? 'that stands here'}`;
+    if (brain !== undefined && brainsKnown?.has(brain) === false) {
+      const message = `no brain has the name ${quote(brain) ?? 'that stands here'}`;
       const remedy = (): string => {
-        const near = nearest(route?.brain ?? '', namesOf(brainsKnown, comparedNamesMax));
-        return near === null ? `Write one of: ${listOf(brainsKnown)}.` : `Did you mean ${near}?`;
+        const { near, list } = nearAndList(brain, [...brainsKnown]);
+        return near === null ? `Write one of: ${list}.` : `Did you mean ${near}?`;
       };
       problems.add('unknown_brain', `routes[${index}].brain`, message, remedy);
     }
@@ -83,29 +72,21 @@ function checkTargets(
 
 /** What to do about the name of a channel that is not configured. */
 export function nearRemedy(name: string, known: readonly string[]): string {
-  const near = nearest(name, known.slice(0, comparedNamesMax));
-  const list = shortList(known.slice(0, namesMax), known.length);
+  const { near, list } = nearAndList(name, known);
   return near === null
     ? `Configure it, or write one of: ${list}.`
     : `Did you mean ${near}? Else configure it, or write one of: ${list}.`;
+}
+
+function nearAndList(name: string, known: readonly string[]) {
+  const near = nearest(name, known.slice(0, comparedNamesMax));
+  return { near, list: shortList(known.slice(0, namesMax), known.length) };
 }
 
 /** All names; null when one could not be read, and then no route to these names is checked. */
 function completeNames(names: Names): ReadonlySet<string> | null {
   const known = new Set(names);
   return names === undefined || known.has(undefined) ? null : (known as ReadonlySet<string>);
-}
-
-function isUnknown(name: string | undefined, names: ReadonlySet<string> | null): boolean {
-  return name !== undefined && names !== null && !names.has(name);
-}
-
-function namesOf(names: ReadonlySet<string> | null, most: number): readonly string[] {
-  return [...(names ?? [])].slice(0, most);
-}
-
-function listOf(names: ReadonlySet<string> | null): string {
-  return shortList(namesOf(names, namesMax), names?.size ?? 0);
 }
 
 function warnUnused(
@@ -125,16 +106,17 @@ function warnUnused(
   }
 }
 
-function findDuplicates(
-  names: readonly (string | undefined)[],
-  report: (name: string, index: number, first: number) => void,
-): void {
+function checkBrainNames(names: Names, problems: ProblemList): void {
   const firsts = new Map<string, number>();
-  for (const [index, name] of names.entries()) {
+  for (const [index, name] of (names ?? []).entries()) {
     if (name === undefined) continue;
     const first = firsts.get(name);
-    if (first === undefined) firsts.set(name, index);
-    else report(name, index, first);
+    if (first === undefined) {
+      firsts.set(name, index);
+      continue;
+    }
+    const message = `brains[${first}] has this name already`;
+    problems.add('duplicate_brain', `brains[${index}].name`, message, 'Give it another name.');
   }
 }
 
@@ -226,7 +208,8 @@ function checkSameCommands(
 
 function conditionsOf({ senders, chats, topics, commands }: WhenDraft): string {
   const lists = [senders, chats, topics, commands];
-  return JSON.stringify(lists.map((list) => (list == null ? null : [...new Set(list)].sort())));
+  const sorted = (list: readonly unknown[]) => Array.from(new Set(list), String).sort();
+  return JSON.stringify(lists.map((list) => (list == null ? null : sorted(list))));
 }
 
 function checkPrivate(

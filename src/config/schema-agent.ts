@@ -231,7 +231,7 @@ export const agent = {
       type: 'list',
       description:
         'People who may approve or refuse calls of an `ask` grant, beside the operator. An entry ' +
-        'is the name of a messenger, a colon, and a user id on it.',
+        'is the name or type of a messenger, a colon, and a user id on it.',
       items: { type: 'text', description: 'A channel and a user id of it.', format: 'approver' },
       default: [],
       added: true,

@@ -278,7 +278,11 @@ export const brain = {
   },
 } as const satisfies ObjectField;
 
-const idField = { type: 'text', numbers: true } as const;
+const ids = {
+  type: 'list',
+  items: { type: 'text', numbers: true, description: 'An id, as a text or a number.' },
+  itemsMin: 1,
+} as const;
 
 const condition = {
   type: 'object',
@@ -288,25 +292,16 @@ const condition = {
   added: true,
   fields: {
     senders: {
-      type: 'list',
+      ...ids,
       description: 'Ids of people on the platform; on a webhook the ids of senders.',
-      items: { ...idField, description: 'An id, as a text or a number.' },
-      itemsMin: 1,
     },
     chats: {
-      type: 'list',
+      ...ids,
       description:
         'Ids of chats or channels; on a webhook of conversations. A group that became a ' +
         'supergroup still fits by its former id.',
-      items: { ...idField, description: 'An id, as a text or a number.' },
-      itemsMin: 1,
     },
-    topics: {
-      type: 'list',
-      description: 'Numbers of topics in a group, or ids of threads.',
-      items: { ...idField, description: 'An id, as a text or a number.' },
-      itemsMin: 1,
-    },
+    topics: { ...ids, description: 'Numbers of topics in a group, or ids of threads.' },
     commands: {
       type: 'list',
       description: 'Commands that begin the text. The model is not shown the command.',

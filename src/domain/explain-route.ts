@@ -3,10 +3,11 @@
  * tells some of them, for `svc routes`, or in the builder. Pure.
  */
 import {
+  conditionsOf,
   leadingCommand,
+  type Condition,
   type RouteCondition,
   type RouteKey,
-  type RouteMatch,
   type RouteTaken,
 } from './routing.ts';
 
@@ -34,13 +35,11 @@ export type ChannelOfMessage = {
   readonly triggers: readonly string[];
 };
 
-export const routeVerdicts = ['taken', 'not_taken', 'unknown', 'not_reached'] as const;
-
 export type ExplainedVerdict = {
   readonly number: number;
   readonly brain: string;
   /** `unknown`: the route would come first, if a fact that is not told fits. */
-  readonly verdict: (typeof routeVerdicts)[number];
+  readonly verdict: 'taken' | 'not_taken' | 'unknown' | 'not_reached';
   /** For people: part of a sentence, without a full stop. */
   readonly why: string;
   /** What the verdict `unknown` depends on; else empty. */
@@ -67,48 +66,36 @@ export function explainRoutes(
   const facts = factsOf(told, channel);
   let taken: RouteTaken | null = null;
   const verdicts = routes.map(({ number, brain, when }): ExplainedVerdict => {
-    const route = { number, brain };
+    const route = { number, brain, missing: [] };
     if (taken !== null) {
       const why = `route ${taken.number} takes the message before`;
-      return { ...route, verdict: 'not_reached', why, missing: [] };
+      return { ...route, verdict: 'not_reached', why };
     }
-    const results = when === null ? [] : conditionsOf(when).map((one) => tryCondition(one, facts));
-    const failed = results.filter(({ kind }) => kind === 'fails');
+    const conditions = when === null ? [] : conditionsOf(when);
+    const failed = conditions.filter((one) => valueOf(one, facts) === null);
     if (failed.length > 0) {
-      return { ...route, verdict: 'not_taken', why: sentenceOf(failed), missing: [] };
+      return { ...route, verdict: 'not_taken', why: sentenceOf(failed, describeUnmet) };
     }
-    const unknown = results.filter((one) => one.kind === 'unknown');
+    const unknown = conditions.filter((one) => valueOf(one, facts) === undefined);
     if (unknown.length > 0) {
       const missing = unknown.map(({ key }) => key);
-      return { ...route, verdict: 'unknown', why: unknownOf(when!, missing), missing };
+      const nothing = missing.map((key) => (key === 'command' ? 'text' : key)).join(' and no ');
+      const needs = sentenceOf(unknown, describeWanted);
+      const why = `no ${nothing} is given; the route is taken if ${needs}`;
+      return { ...route, verdict: 'unknown', why, missing };
     }
-    const matched = results.flatMap((one) => (one.kind === 'holds' ? [one.match] : []));
-    taken = { ...route, matched };
-    const why = results.length === 0 ? 'it takes every other message' : sentenceOf(results);
-    return { ...route, verdict: 'taken', why, missing: [] };
+    const matched = conditions.map((one) => ({ key: one.key, value: valueOf(one, facts)! }));
+    taken = { number, brain, matched };
+    const held = matched.map(({ key, value }) => ({ key, wanted: [value] }));
+    const why = when === null ? 'it takes every other message' : sentenceOf(held, describeWanted);
+    return { ...route, verdict: 'taken', why };
   });
   return { taken, routes: verdicts };
 }
 
 /** `the sender is 42 or 43, and the text begins with /code`; null: `every other message`. */
 export function describeCondition(when: RouteCondition | null): string {
-  if (when === null) return 'every other message';
-  return conditionsOf(when)
-    .map(({ key, wanted }) => `${subjects[key]} ${anyOf(wanted)}`)
-    .join(', and ');
-}
-
-type Condition = { readonly key: RouteKey; readonly wanted: readonly string[] };
-
-/** The conditions that a route has. */
-function conditionsOf(when: RouteCondition): readonly Condition[] {
-  const all = [
-    ['sender', when.senders],
-    ['chat', when.chats],
-    ['topic', when.topics],
-    ['command', when.commands],
-  ] as const;
-  return all.flatMap(([key, wanted]) => (wanted === null ? [] : [{ key, wanted }]));
+  return when === null ? 'every other message' : sentenceOf(conditionsOf(when), describeWanted);
 }
 
 /** `values`: what is known; null is a message without a topic or a command. */
@@ -133,45 +120,25 @@ function factsOf(
   };
 }
 
-type Result =
-  | { readonly kind: 'holds'; readonly key: RouteKey; readonly why: string; match: RouteMatch }
-  | { readonly kind: 'fails' | 'unknown'; readonly key: RouteKey; readonly why: string };
-
-function tryCondition({ key, wanted }: Condition, facts: KnownFacts): Result {
+/** @returns null: the condition does not hold; undefined: a fact is not told */
+function valueOf({ key, wanted }: Condition, facts: KnownFacts): string | null | undefined {
   const { values, isComplete } = facts[key];
   const value = values.find((one) => one !== null && wanted.includes(one));
-  if (value != null) {
-    return { kind: 'holds', key, why: `${subjects[key]} ${value}`, match: { key, value } };
-  }
-  if (!isComplete) return { kind: 'unknown', key, why: `no ${nouns[key]} is given` };
-  const not = key === 'command' ? 'the text does not begin with' : `${subjects[key]} not`;
-  return { kind: 'fails', key, why: `${not} ${anyOf(wanted)}` };
+  return value ?? (isComplete ? null : undefined);
 }
 
-function unknownOf(when: RouteCondition, missing: readonly RouteKey[]): string {
-  const conditions = conditionsOf(when).filter(({ key }) => missing.includes(key));
-  const needs = conditions.map(({ key, wanted }) => `${subjects[key]} ${anyOf(wanted)}`);
-  const nothing = missing.map((key) => nouns[key]).join(' and no ');
-  return `no ${nothing} is given; the route is taken if ${needs.join(', and ')}`;
+function sentenceOf(all: readonly Condition[], describe: (one: Condition) => string): string {
+  return all.map(describe).join(', and ');
 }
 
-function sentenceOf(results: readonly Result[]): string {
-  return results.map(({ why }) => why).join(', and ');
+function describeWanted({ key, wanted }: Condition): string {
+  return `${key === 'command' ? 'the text begins with' : `the ${key} is`} ${anyOf(wanted)}`;
 }
 
-const subjects = {
-  sender: 'the sender is',
-  chat: 'the chat is',
-  topic: 'the topic is',
-  command: 'the text begins with',
-} as const satisfies Record<RouteKey, string>;
-
-const nouns = {
-  sender: 'sender',
-  chat: 'chat',
-  topic: 'topic',
-  command: 'text',
-} as const satisfies Record<RouteKey, string>;
+function describeUnmet({ key, wanted }: Condition): string {
+  const not = key === 'command' ? 'the text does not begin with' : `the ${key} is not`;
+  return `${not} ${anyOf(wanted)}`;
+}
 
 /** The most entries that a sentence names. */
 const namedMax = 6;

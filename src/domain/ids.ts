@@ -88,12 +88,15 @@ export function channelKeyOf(
 
 /** The name by which routes, grants and metrics know the channel. Without a name it is the type. */
 export function registeredNameOf(key: ChannelKey): string {
-  return /^[^@:]*/.exec(key)![0];
+  const end = key.search(/[@:]/);
+  return end < 0 ? key : key.slice(0, end);
 }
 
 /** The type of a channel. */
 export function channelTypeOf(key: ChannelKey): string {
-  return key.slice(key.indexOf('@') + 1).split(':', 1)[0]!;
+  const typed = key.slice(key.indexOf('@') + 1);
+  const colon = typed.indexOf(':');
+  return colon < 0 ? typed : typed.slice(0, colon);
 }
 
 /** The id of the messenger's bot; null: the key has none. */

@@ -67,18 +67,25 @@ export function chooseRoute<Route extends Conditional>(
   return null;
 }
 
+/** One condition of a route, which holds if one of the entries does. */
+export type Condition = { readonly key: RouteKey; readonly wanted: readonly string[] };
+
+/** The conditions that a route has, in the order in which people are told of them. */
+export function conditionsOf(when: RouteCondition): readonly Condition[] {
+  const lists = [when.senders, when.chats, when.topics, when.commands];
+  return routeKeys.flatMap((key, at) => {
+    const wanted = lists[at] ?? null;
+    return wanted === null ? [] : [{ key, wanted }];
+  });
+}
+
 /** @returns null: one of the conditions does not hold */
 export function matchesOf(when: RouteCondition, facts: RouteFacts): readonly RouteMatch[] | null {
-  const conditions = [
-    ['sender', when.senders, [facts.sender]],
-    ['chat', when.chats, facts.chats],
-    ['topic', when.topics, [facts.topic]],
-    ['command', when.commands, [facts.command]],
-  ] as const;
+  const { sender, chats, topic, command } = facts;
+  const found = { sender: [sender], chat: chats, topic: [topic], command: [command] };
   const matched: RouteMatch[] = [];
-  for (const [key, wanted, found] of conditions) {
-    if (wanted === null) continue;
-    const value = found.find((one) => one !== null && wanted.includes(one));
+  for (const { key, wanted } of conditionsOf(when)) {
+    const value = found[key].find((one) => one !== null && wanted.includes(one));
     if (value == null) return null;
     matched.push({ key, value });
   }

@@ -345,13 +345,13 @@ export interface LedgerReader
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** Finds a conversation by the `id` of its row; null: no such conversation is kept. */
   conversationById(id: string): Promise<ConversationKey | null>;
-  /** The channels of that type with stored data. A messenger has one for each bot. */
-  channelKeys(type: string): Promise<readonly ChannelKey[]>;
+  /** The channels of that name with stored data. A messenger has one for each bot. */
+  channelKeys(name: string): Promise<readonly ChannelKey[]>;
   /**
-   * How many conversations on channels of that type hold private turns, notes, or waiting messages.
+   * How many conversations on channels of that name hold private turns, notes, or waiting messages.
    * 1,000 stands for more.
    */
-  privateConversations(type: string): Promise<number>;
+  privateConversations(name: string): Promise<number>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
   turns(whose: MessageOwner, page: PageRequest): Promise<Page<TurnText>>;
   /** Oldest first. */

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { nodeCrypto } from './node-http.ts';
 import { isIPv6 } from 'node:net';
 import type { SteadyTime } from './clock.ts';
+import { setNewest } from './cache.ts';
 
 /** Whether a token is the secret. Nobody can read the secret back out of the function. */
 export type TokenCheck = (token: string) => boolean;
@@ -104,10 +105,7 @@ export class WrongBearers {
     const now = this.#steady();
     const before = this.#byAddress.get(key);
     const count = before === undefined || now - before.at > forgetMs ? 1 : before.count + 1;
-    this.#byAddress.delete(key);
-    this.#byAddress.set(key, { count, at: now });
-    const [oldest] = this.#byAddress.keys();
-    if (this.#byAddress.size > addressesMax) this.#byAddress.delete(oldest!);
+    setNewest(this.#byAddress, key, { count, at: now }, addressesMax);
     return Math.min(delayMsMax, Math.max(0, count - this.#free) * stepMs);
   }
 }

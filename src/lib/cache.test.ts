@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Cache } from './cache.ts';
+import { Cache, setNewest } from './cache.ts';
 
 test('it never holds more than its weight, but for the newest value', () => {
   const cache = new Cache<number, string>(100);
@@ -27,4 +27,20 @@ test('a value that changes takes the place and the weight of the one before', ()
   cache.put('a', 2, 30);
   assert.equal(cache.get('a'), 2);
   assert.equal(cache.weight, 30);
+});
+
+test('a map that is set anew keeps its newest entries', () => {
+  const map = new Map([
+    ['a', 1],
+    ['b', 2],
+  ]);
+  setNewest(map, 'a', 3, 2);
+  setNewest(map, 'c', 4, 2);
+  assert.deepEqual(
+    [...map],
+    [
+      ['a', 3],
+      ['c', 4],
+    ],
+  );
 });

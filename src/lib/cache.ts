@@ -66,3 +66,12 @@ export class Cache<K, V> {
 }
 
 type Entry<V> = { value: V; weight: number };
+
+/** Makes the entry the newest one of the map, and drops the oldest one beyond `entriesMax`. */
+export function setNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= entriesMax) return;
+  const [oldest] = map.keys();
+  map.delete(oldest!);
+}

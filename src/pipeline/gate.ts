@@ -12,6 +12,7 @@ import type { CursorMove } from '../ledger/ledger.ts';
 import type { ExpectingMove } from './pairing/stored-pairings.ts';
 import type { Routing } from './route.ts';
 import type { PairingRequest, Pairings } from './pairing/pairing.ts';
+import { setNewest } from '../lib/cache.ts';
 
 /**
  * At most so many refusals are remembered, one for each sender and reason; the oldest are
@@ -79,6 +80,7 @@ export class Gate {
     const { pairings } = this.#deps;
     const name = registeredNameOf(channel);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(name, sender);
+    const isCommand = (one: Inbound): boolean => knows(one) || routing.hasCommand(one);
     const messages: Inbound[] = [];
     /** The verdict on each message, by its place in the batch. */
     const verdicts: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
@@ -89,8 +91,7 @@ export class Gate {
         verdicts.push('left_out');
         continue;
       }
-      const isOurs = (one: Inbound): boolean => knows(one) || routing.hasCommand(one);
-      const decision = judge(access, { isAdmitted, knows: isOurs }, inbound);
+      const decision = judge(access, { isAdmitted, knows: isCommand }, inbound);
       const verdict =
         decision.kind === 'knocks' ? pairings.pairingRequest(name, inbound.sender) : decision;
       if (verdict.kind === 'passes') messages.push(withOverheardMark(inbound));
@@ -121,11 +122,8 @@ export class Gate {
     events.messageTurnedAway({ channel, reason });
     const key = `${channel} ${reason} ${sender}`;
     const count = (this.#turnedAway.get(key)?.count ?? 0) + 1;
-    this.#turnedAway.delete(key);
-    this.#turnedAway.set(key, { channel, sender, reason, count, at: now() });
-    if (this.#turnedAway.size <= turnedAwayMax) return;
-    const [oldest] = this.#turnedAway.keys();
-    this.#turnedAway.delete(oldest!);
+    const row = { channel, sender, reason, count, at: now() };
+    setNewest(this.#turnedAway, key, row, turnedAwayMax);
   }
 }
 

@@ -61,9 +61,10 @@ export async function receive(
   const routed = routing.route(batch);
   const acceptance = await ledger.accept(routed, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
-  routing.accepted(routed, acceptance.receipts);
   for (let i = 0; i < batch.length; i++) {
-    const { id, duplicate, keyReused } = acceptance.receipts[i]!;
+    const receipt = acceptance.receipts[i]!;
+    const { id, duplicate, keyReused } = receipt;
+    routing.accepted(routed[i]!, receipt);
     if (!keyReused) events.messageAccepted({ channel: batch[i]!.channel, id, duplicate });
   }
   return acceptance;

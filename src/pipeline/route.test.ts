@@ -40,7 +40,7 @@ const setup = (since: string | null, sensitivity: Sensitivity = 'public') => {
   const brain = { name: 'main', sensitivity } as Brain;
   const routing = new Routing(activeRoute(brain), recent);
   const take = (one: Inbound, receipt = receiptOf()): void =>
-    routing.accepted(routing.route([one]), [receipt]);
+    routing.route([one]).forEach((routed) => routing.accepted(routed, receipt));
   const labelOf = async (one: Inbound) => (await recent.labelEdits(bot, [one]))[0]?.sensitivity;
   return { take, labelOf };
 };
@@ -110,10 +110,7 @@ function channelWith(routes: readonly BrainRoute[], recent = remembering()) {
   /** Accepts the messages in one batch. */
   const take = (...batch: readonly Partial<Inbound>[]): readonly string[] => {
     const routed = routing.route(batch.map(inboundOf));
-    routing.accepted(
-      routed,
-      batch.map(() => receiptOf()),
-    );
+    for (const one of routed) routing.accepted(one, receiptOf());
     return routed.map(({ route }) => route!.brain);
   };
   return { channel, routing, recent, take };
@@ -242,9 +239,8 @@ test('forwarded messages take the route of their comment', () => {
 
 test('a message of which the ledger has another copy says nothing about later ones', () => {
   const { routing, take } = channelWith(routesTo(byCommand, rest));
-  routing.accepted(routing.route([inboundOf({ text: '/code x', ...saidAt(10) })]), [
-    receiptOf(true),
-  ]);
+  const [routed] = routing.route([inboundOf({ text: '/code x', ...saidAt(10) })]);
+  routing.accepted(routed!, receiptOf(true));
   const forwarded = { context: { forwardedFrom: 'Bob' }, ...saidAt(10) };
   assert.deepEqual(take(forwarded), ['main']);
   const edited = { dedupeKey: 'edit:q1', apart: 'edit', edits: 'q1' } as const;

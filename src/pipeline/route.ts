@@ -18,8 +18,9 @@ import type { TurnRow } from '../domain/conversation.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, Ledger } from '../ledger/ledger.ts';
-import type { ActiveChannel, ActiveRoute } from './deps.ts';
+import type { ActiveChannel, ActiveRoute, BrainRoute } from './deps.ts';
 import { isPublicSince, publicSinceOf } from './public-since.ts';
+import { setNewest } from '../lib/cache.ts';
 
 type RoutedMessage = Pick<
   Message,
@@ -47,7 +48,7 @@ export function activeRouteOf(channel: ActiveChannel, message: RoutedMessage): A
 
 /**
  * The route of the turn's own brain, whatever route the command has taken. The command's route if
- * nobody knows the brain any more, or the channel has no route to it.
+ * nobody knows the brain any more, or it does not run.
  * @returns null: the storage cannot be read now
  */
 export async function routeOfRepeated(
@@ -126,20 +127,24 @@ const splitCharactersMin = 2_048;
 export class Routing {
   readonly #channel: ActiveChannel;
   readonly #recent: RecentMessages;
+  /** What every message takes; null: the channel has several routes. */
+  readonly #only: RouteTaken | null;
+  /** Whether a route names chats. */
+  readonly asksForChats: boolean;
 
   constructor(channel: ActiveChannel, recent: RecentMessages) {
+    const { routes } = channel;
+    const [{ number, brain, when }] = routes as readonly [BrainRoute];
     this.#channel = channel;
     this.#recent = recent;
-  }
-
-  /** Whether a route names chats. */
-  get asksForChats(): boolean {
-    return this.#channel.routes.some(({ when }) => when?.chats != null);
+    const isOnly = routes.length === 1 && when === null;
+    this.#only = isOnly ? { number, brain: brain.name, matched: [] } : null;
+    this.asksForChats = routes.some((route) => route.when?.chats != null);
   }
 
   /** Whether the text begins with a command of a route that the message may take. */
   hasCommand(message: RoutedMessage): boolean {
-    return routeCommandOf(routeOf(this.#channel, message)) !== null;
+    return this.#only === null && routeCommandOf(routeOf(this.#channel, message)) !== null;
   }
 
   /**
@@ -147,25 +152,22 @@ export class Routing {
    * stricter one. An edit takes the route of its message.
    */
   route(batch: readonly Inbound[]): readonly Inbound[] {
-    const { brains } = this.#channel;
-    return this.#routesOf(batch).map((route, at) => {
-      const message = batch[at]!;
-      const label = brains.get(route.brain)!.sensitivity;
+    const routes = this.#only === null ? this.#routesOf(batch) : null;
+    return batch.map((message, at) => {
+      const route = routes?.[at] ?? this.#ownRoute(message);
+      const label = this.#channel.brains.get(route.brain)!.sensitivity;
       return { ...message, route, sensitivity: strictest(label, message.sensitivity ?? label) };
     });
   }
 
-  /** Call it with the result of `route` when the ledger has the messages. */
-  accepted(routed: readonly Inbound[], receipts: readonly Receipt[]): void {
-    for (const [at, message] of routed.entries()) {
-      // A duplicate is ignored: the original may have another route and label.
-      if (receipts[at]?.duplicate === false) this.#recent.remember(message);
-    }
+  /** Call it with each message of `route` when the ledger has it. */
+  accepted(routed: Inbound, { duplicate }: Receipt): void {
+    // A duplicate is ignored: the original may have another route and label.
+    if (!duplicate) this.#recent.remember(routed);
   }
 
   #routesOf(batch: readonly Inbound[]): readonly RouteTaken[] {
     const own = batch.map((message) => this.#ownRoute(message));
-    if (this.#channel.routes.length === 1) return own;
     const lastOfBatch = new Map<string, LastMessage>();
     return batch.map((message, at) => {
       const author = authorOf(message);
@@ -175,7 +177,7 @@ export class Routing {
       const candidates = ofAlbum.length > 0 ? ofAlbum : [own[at]!];
       const route = routeOfParts(message, inherited, candidates);
       if (message.apart !== 'edit') {
-        lastOfBatch.set(author, lastMessageOf({ ...message, route }));
+        lastOfBatch.set(author, lastMessageOf(message, route));
       }
       return this.#channel.brains.has(route.brain) ? route : own[at]!;
     });
@@ -185,7 +187,7 @@ export class Routing {
     const kept = message.route ?? this.#recent.routeOfEdited(message);
     return kept !== null && this.#channel.brains.has(kept.brain)
       ? kept
-      : routeOf(this.#channel, message);
+      : (this.#only ?? routeOf(this.#channel, message));
   }
 }
 
@@ -249,7 +251,7 @@ type Remembered = { readonly route: RouteTaken; readonly sensitivity: Sensitivit
  * text that the author wrote.
  */
 type LastMessage = {
-  readonly route: RouteTaken | null;
+  readonly route: RouteTaken;
   readonly album: string | null;
   readonly saidAt: PlatformTime | null;
   readonly characters: number;
@@ -302,27 +304,18 @@ export class RecentMessages {
     const { channel, dedupeKey, edits, route, sensitivity, setting } = message;
     if (setting === undefined || route === undefined || sensitivity === undefined) return;
     if (edits !== undefined) return;
-    setNewest(this.#last, authorOf(message), lastMessageOf(message), authorsMax);
+    setNewest(this.#last, authorOf(message), lastMessageOf(message, route), authorsMax);
     if (dedupeKey === null) return;
     setNewest(this.#editable, keyOf(channel, dedupeKey), { route, sensitivity }, editableMax);
   }
 }
 
-function lastMessageOf(message: Inbound): LastMessage {
-  const { route = null, saidAt = null, text } = message;
+function lastMessageOf(message: Inbound, route: RouteTaken): LastMessage {
+  const { saidAt = null, text } = message;
   const characters = isForwarded(message) ? 0 : text.length;
   return { route, album: albumOf(message), saidAt, characters };
 }
 
 function keyOf(channel: ChannelKey, key: string): string {
   return `${channel} ${key}`;
-}
-
-/** Sets the newest entry of a map, and drops the oldest one beyond `most`. */
-function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= most) return;
-  const [oldest] = map.keys();
-  map.delete(oldest!);
 }

@@ -58,8 +58,7 @@ export async function deadLetterMessage(
   const taken = activeRouteOf(channel, message);
   const decision = decideSession(message, memory, commandsOn(deps, taken, message));
   const repeated = repeatedTurnOf(decision);
-  const own =
-    repeated === null ? taken : await routeOfRepeated(deps.ledger, taken, claim, repeated);
+  const own = repeated && (await routeOfRepeated(deps.ledger, taken, claim, repeated));
   const route = own ?? taken;
   const sensitivity = strictest((repeated ?? message).sensitivity, route.brain.sensitivity);
   const shownAs = deps.ledger.previews.of(claim) ?? earlierPreview(route.channel, claim);

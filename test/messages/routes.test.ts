@@ -56,8 +56,10 @@ function brainOf(name: string, sensitivity: 'public' | 'private', locality: 'loc
     retryDelayMs: () => null,
     onFault: (error) => assert.fail(String(error)),
   });
-  /** Keeps the answers back until the returned function is called. */
-  const hold = () => (gate.opened = new Promise((resolve) => (gate.open = resolve)));
+  /** Keeps the answers back until `release`. */
+  const hold = (): void => {
+    gate.opened = new Promise((resolve) => (gate.open = resolve));
+  };
   return { brain, asked, hold, release: () => gate.open() };
 }
 

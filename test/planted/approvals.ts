@@ -68,8 +68,8 @@ export const approvals: readonly Fault[] = [
   {
     name: 'A message that goes on with an approval has lost it after a restart.',
     file: 'src/ledger/engine/bodies.ts',
-    find: '...chosen, pairingCode, approval, welcome, preview }',
-    replace: '...chosen, pairingCode, welcome, preview }',
+    find: '...said, pairingCode, approval, welcome, preview }',
+    replace: '...said, pairingCode, welcome, preview }',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {

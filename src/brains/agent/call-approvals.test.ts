@@ -110,14 +110,11 @@ test('a yes to other arguments than those kept runs nothing: it is asked anew', 
   assert.equal(played.uses[0]?.outcome, 'asked');
 });
 
-test('who is named on what is no messenger may decide nothing: anybody could be them there', () => {
-  const approver = (channel: 'webhook' | 'messenger_a', user: string) => {
-    return { channel, user, name: `${channel}:${user}` };
-  };
-  const approvers = [approver('webhook', 'ada'), approver('messenger_a', '42')];
+test('approvers are rules of an agent that asks', () => {
+  const approvers = [{ channel: 'support', user: '42', name: 'support:42' }];
   const asks = { governance: grants, approvers, approvalMs: 5, approvalText: 'notice' };
   const config = asks as unknown as AgentConfig;
-  const asking = { approvers: ['messenger_a:42'], waitMs: 5, text: 'notice' };
+  const asking = { approvers: ['support:42'], waitMs: 5, text: 'notice' };
   assert.deepEqual(approvalRulesOf(config), asking);
   const without = { ...config, governance: [], approvers: [] };
   assert.equal(approvalRulesOf(without), null);

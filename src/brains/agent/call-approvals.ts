@@ -1,5 +1,4 @@
 /** Calls that wait for an approval, and how the follow-up turn continues with them. */
-import { isMessengerType } from '../../channels/registry.ts';
 import type { AgentConfig } from '../../config/config.ts';
 import type { Verdict } from '../../domain/approval.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
@@ -21,7 +20,5 @@ export function approvalRulesOf(config: AgentConfig): ApprovalRules | null {
   const { governance, approvers, approvalMs: waitMs, approvalText: text } = config;
   const asks = governance.some(({ mode }) => mode === 'ask');
   if (!asks && approvers.length === 0) return null;
-  // On other channels, anyone with the channel's secret can claim any name.
-  const messengerApprovers = approvers.filter(({ channel }) => isMessengerType(channel));
-  return { approvers: messengerApprovers.map(({ name }) => name), waitMs, text };
+  return { approvers: approvers.map(({ name }) => name), waitMs, text };
 }

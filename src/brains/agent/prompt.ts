@@ -8,6 +8,7 @@ import type { Note } from '../../domain/note.ts';
 import type { ToolNotice } from '../models/model.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
+import { setNewest } from '../../lib/cache.ts';
 
 /**
  * The places of an agent's notes in its prompts. Notes from before the last cut stand after the
@@ -124,10 +125,7 @@ export class NotesUntilCut {
       before === undefined || before.windowAt !== windowAt
         ? []
         : replacedNotes(before, kept, notesMax);
-    this.#lastNotes.delete(key);
-    this.#lastNotes.set(key, { windowAt, kept, replaced });
-    const [oldest] = this.#lastNotes.keys();
-    if (this.#lastNotes.size > conversationsMax) this.#lastNotes.delete(oldest!);
+    setNewest(this.#lastNotes, key, { windowAt, kept, replaced }, conversationsMax);
     return replaced.length === 0 ? kept : [...replaced, ...kept];
   }
 }

@@ -13,6 +13,7 @@ import { fullJitter, pause } from '../../lib/backoff.ts';
 import { fieldsOf, listOf } from '../../lib/json.ts';
 import type { Api, Result } from './api.ts';
 import { idOf } from './wire.ts';
+import { setNewest } from '../../lib/cache.ts';
 
 /** Announcement threads, public and private threads. */
 const threadTypes: ReadonlySet<unknown> = new Set([10, 11, 12]);
@@ -60,7 +61,7 @@ export class Threads {
       const result = await this.#api.call('GET', `/channels/${place}`, { signal });
       if (result.kind === 'ok') this.#note(result.body);
       if (result.kind === 'ok' || isFinal(result)) {
-        if (!this.#channelOf.has(place)) this.#set(place, null);
+        if (!this.#channelOf.has(place)) setNewest(this.#channelOf, place, null, placesMax);
         continue;
       }
       const askedMs = result.kind === 'refused' ? result.retryAfterMs : null;
@@ -75,16 +76,8 @@ export class Threads {
     const [id, parent] = [fields['id'], fields['parent_id']].map(idOf);
     const { type } = fields;
     if (!id || typeof type !== 'number') return;
-    if (!threadTypes.has(type)) this.#set(id, null);
-    else if (parent) this.#set(id, parent);
-  }
-
-  #set(place: string, channel: string | null): void {
-    this.#channelOf.delete(place);
-    this.#channelOf.set(place, channel);
-    if (this.#channelOf.size <= placesMax) return;
-    const [oldest] = this.#channelOf.keys();
-    this.#channelOf.delete(oldest!);
+    if (!threadTypes.has(type)) setNewest(this.#channelOf, id, null, placesMax);
+    else if (parent) setNewest(this.#channelOf, id, parent, placesMax);
   }
 }
 

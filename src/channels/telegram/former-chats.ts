@@ -12,6 +12,7 @@
  */
 import { listOf, parseJson } from '../../lib/json.ts';
 import type { Cursor, Receive } from '../channel.ts';
+import { setNewest } from '../../lib/cache.ts';
 
 /** A group that became a supergroup. */
 export type Migration = { readonly from: number; readonly to: number };
@@ -32,9 +33,10 @@ export class FormerChats {
     const learned = [...this.#formerOf];
     for (const pair of listOf(parseJson((await receive.cursor(cursorName)) ?? ''))) {
       const [to, from] = listOf(pair);
-      if (typeof to === 'number' && typeof from === 'number') this.#set(to, from);
+      if (typeof to === 'number' && typeof from === 'number')
+        setNewest(this.#formerOf, to, from, pairsMax);
     }
-    for (const [to, from] of learned) this.#set(to, from);
+    for (const [to, from] of learned) setNewest(this.#formerOf, to, from, pairsMax);
     this.#receive = receive;
   }
 
@@ -51,7 +53,7 @@ export class FormerChats {
   /** Learns a pair of an update. `unstored` has it for the commit of the update's batch. */
   learn({ from, to }: Migration): void {
     if (this.#formerOf.get(to) === from) return;
-    this.#set(to, from);
+    setNewest(this.#formerOf, to, from, pairsMax);
     this.#isStored = false;
   }
 
@@ -81,13 +83,5 @@ export class FormerChats {
 
   get #text(): string {
     return JSON.stringify([...this.#formerOf]);
-  }
-
-  #set(to: number, from: number): void {
-    this.#formerOf.delete(to);
-    this.#formerOf.set(to, from);
-    if (this.#formerOf.size <= pairsMax) return;
-    const [oldest] = this.#formerOf.keys();
-    this.#formerOf.delete(oldest!);
   }
 }

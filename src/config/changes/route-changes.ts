@@ -17,41 +17,34 @@ type RouteChange = {
   readonly text: string;
 };
 
-type Pair = { readonly from: KeyedEntry; readonly to: KeyedEntry };
+/** By each route of the new list: the route that it was before. */
+type Pairs = ReadonlyMap<KeyedEntry, KeyedEntry>;
 
 /** @param before, after the lists of routes */
 export function routeChanges(before: Value, after: Value): readonly RouteChange[] {
   const [from, to] = [keyedEntries(before, 'routes'), keyedEntries(after, 'routes')];
-  const pairs = to.flatMap((one): Pair[] => {
-    const same = from.find(({ key }) => key === one.key);
-    return same === undefined ? [] : [{ from: same, to: one }];
-  });
-  const removed = from.filter((one) => !pairs.some((pair) => pair.from === one));
-  const added = to.filter((one) => !pairs.some((pair) => pair.to === one));
-  const changed = added.flatMap((one): Pair[] => {
-    const old = removed.find((other) => isSameButConditions(other, one));
-    if (old === undefined) return [];
-    removed.splice(removed.indexOf(old), 1);
-    return [{ from: old, to: one }];
-  });
-  const isNew = (one: KeyedEntry): boolean => !changed.some((pair) => pair.to === one);
+  const old = new Map(from.map((one) => [one.key, one]));
+  const pairs = new Map(to.flatMap((one) => (old.has(one.key) ? [[one, old.get(one.key)!]] : [])));
+  const removed = new Set(from).difference(new Set(pairs.values()));
+  for (const one of to) {
+    if (pairs.has(one)) continue;
+    const twin = [...removed].find((other) => isSameButConditions(other, one));
+    if (twin !== undefined) pairs.set(one, twin);
+    if (twin !== undefined) removed.delete(twin);
+  }
   return [
-    ...to.flatMap((one) => {
-      const pair = pairs.find((other) => other.to === one);
-      if (pair !== undefined) return changesIn(pair);
-      const moved = changed.find((other) => other.to === one);
-      return moved === undefined ? [] : [conditionChange(moved), ...changesIn(moved)];
-    }),
-    ...added.filter(isNew).map((one): RouteChange => {
+    ...to.flatMap((one) => (pairs.has(one) ? changesIn(pairs.get(one)!, one) : [])),
+    ...to.flatMap((one): RouteChange[] => {
+      if (pairs.has(one)) return [];
       const text = `${subjectOf(one)} is answered by brain ${brainOf(one)}${extentOf(one)}`;
-      return { kind: 'added', text };
+      return [{ kind: 'added', text }];
     }),
-    ...removed.map((one): RouteChange => {
+    ...Array.from(removed, (one): RouteChange => {
       const brain = brainOf(one) + extentOf(one);
       const text = `${subjectOf(one)} is not answered by brain ${brain} any more`;
       return { kind: 'removed', text };
     }),
-    ...orderChanges([...pairs, ...changed], to),
+    ...orderChanges(pairs, to),
   ];
 }
 
@@ -60,52 +53,36 @@ function isSameButConditions(one: KeyedEntry, other: KeyedEntry): boolean {
   return isOne && channelOf(one) === channelOf(other) && brainOf(one) === brainOf(other);
 }
 
-function conditionChange({ from, to }: Pair): RouteChange {
-  const [old, now] = [conditionsOf(from), conditionsOf(to)];
-  const brain = brainOf(to);
-  const text = `${subjectOf(to)} is answered by brain ${brain} for ${now} in the place of ${old}`;
-  return { kind: 'changed', text };
-}
-
-/** Changes of two routes with one channel and the same conditions. */
-function changesIn({ from, to }: Pair): readonly RouteChange[] {
+/** Changes of two routes with one channel, and the same conditions or the same brain. */
+function changesIn(from: KeyedEntry, to: KeyedEntry): readonly RouteChange[] {
+  const changes: RouteChange[] = [];
   const [old, now] = [brainOf(from), brainOf(to)];
-  const target: RouteChange[] =
-    old === now
-      ? []
-      : [
-          {
-            kind: 'changed',
-            text:
-              `${subjectOf(to)} is answered by brain ${now} in the place of ${old}` + extentOf(to),
-          },
-        ];
-  const field = schema.fields.routes.items;
   const [before, after] = [objectOf(from), objectOf(to)];
-  const others = fieldChanges(field, before, after, ['brain', 'when']);
-  const isRewritten =
-    from.key === to.key && !isEqual(before['when'] ?? null, after['when'] ?? null);
-  const written = isRewritten ? ['when is written otherwise'] : [];
-  return [
-    ...target,
-    ...others.map(({ text, effect }): RouteChange => {
-      return { kind: effect ? 'changed' : 'note', text: `route of ${to.key}: ${text}` };
-    }),
-    ...written.map((text): RouteChange => ({ kind: 'note', text: `route of ${to.key}: ${text}` })),
-  ];
+  if (from.key !== to.key) {
+    const answered = `${subjectOf(to)} is answered by brain ${now}${extentOf(to)}`;
+    const text = `${answered} in the place of ${conditionsOf(from)}`;
+    changes.push({ kind: 'changed', text });
+  } else if (old !== now) {
+    const answered = `${subjectOf(to)} is answered by brain ${now} in the place of ${old}`;
+    const text = answered + extentOf(to);
+    changes.push({ kind: 'changed', text });
+  }
+  const field = schema.fields.routes.items;
+  for (const { text, effect } of fieldChanges(field, before, after, ['brain', 'when'])) {
+    changes.push({ kind: effect ? 'changed' : 'note', text: `route of ${to.key}: ${text}` });
+  }
+  if (from.key === to.key && !isEqual(before['when'] ?? null, after['when'] ?? null)) {
+    changes.push({ kind: 'note', text: `route of ${to.key}: when is written otherwise` });
+  }
+  return changes;
 }
 
 /** Only the order among the routes of one channel has a meaning. */
-function orderChanges(pairs: readonly Pair[], to: readonly KeyedEntry[]): readonly RouteChange[] {
-  const ofChannels = Map.groupBy(
-    pairs.toSorted((a, b) => a.to.index - b.to.index),
-    (pair) => channelOf(pair.to),
-  );
-  return [...ofChannels].flatMap(([channel, own]): RouteChange[] => {
-    const isMoved = own.some(({ from }, at) => at > 0 && from.index < own[at - 1]!.from.index);
-    if (!isMoved) return [];
-    const order = to
-      .filter((one) => channelOf(one) === channel)
+function orderChanges(pairs: Pairs, to: readonly KeyedEntry[]): readonly RouteChange[] {
+  return [...Map.groupBy(to, channelOf)].flatMap(([channel, own]): RouteChange[] => {
+    const places = own.flatMap((one) => pairs.get(one)?.index ?? []);
+    if (places.every((place, at) => at === 0 || place > places[at - 1]!)) return [];
+    const order = own
       .map((one) => `${brainOf(one)} for ${conditionsOf(one) ?? 'every other message'}`)
       .join('; ');
     const text = `the channel ${channelName(channel)} tries its routes in this order: ${order}`;

@@ -13,9 +13,9 @@ import type { Effects } from '../ledger.ts';
 export function messageBody(message: Message): string {
   const { sender, text, media, further, context, gather, address, route, chatAliases } = message;
   const { pairingCode, approval, welcome, preview } = message;
-  const said = { sender, text, media, further, context, gather, target: address.target };
-  const chosen = { route, chatAliases };
-  return JSON.stringify({ ...said, ...chosen, pairingCode, approval, welcome, preview });
+  const { target } = address;
+  const said = { sender, text, media, further, context, gather, target, route, chatAliases };
+  return JSON.stringify({ ...said, pairingCode, approval, welcome, preview });
 }
 
 export function replyBody(reply: Reply): string {

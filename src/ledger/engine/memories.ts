@@ -12,7 +12,7 @@ import {
 } from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ConversationKey } from '../../domain/story.ts';
-import { Cache } from '../../lib/cache.ts';
+import { Cache, setNewest } from '../../lib/cache.ts';
 import type { Memory, Effects } from '../ledger.ts';
 import type { TurnEnd } from './storage.ts';
 
@@ -200,10 +200,7 @@ function windowsAfter(before: WindowStarts, effects: Effects | null): WindowStar
   const cut = effects?.window;
   if (cut === undefined) return before;
   const windows = new Map(before);
-  windows.delete(cut.brain);
-  windows.set(cut.brain, cut.start);
-  const [oldest] = windows.keys();
-  if (windows.size > windowsMax) windows.delete(oldest!);
+  setNewest(windows, cut.brain, cut.start, windowsMax);
   return windows;
 }
 

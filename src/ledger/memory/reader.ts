@@ -71,9 +71,9 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     conversations: async () => emptyPage,
     conversation: async () => null,
     conversationById: async () => null,
-    async channelKeys(type) {
+    async channelKeys(name) {
       const keys = new Set([...stories].map(({ channel }) => channel));
-      return [...keys].filter((key) => registeredNameOf(key) === type).sort();
+      return [...keys].filter((key) => registeredNameOf(key) === name).sort();
     },
     privateConversations: async () => 0,
     turns: async () => emptyPage,

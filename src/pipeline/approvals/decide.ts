@@ -25,7 +25,7 @@ import type { Intent } from '../sessions.ts';
 /** Who decides: the operator always may, a person only calls that they may approve now. */
 export type Decider = 'operator' | Person;
 
-/** `name` as the ledger stores it: the channel's type, `:` and the person's id on it. */
+/** `name` as the ledger stores it: the channel's name, `:` and the person's id on it. */
 export type Person = {
   readonly name: string;
   isApproverOf(brain: string): boolean;

@@ -8,6 +8,7 @@ import { registeredNameOf, type ApprovalId, type ChannelKey } from '../../domain
 import type { Message } from '../../domain/message.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
+import { setNewest } from '../../lib/cache.ts';
 
 /** At most so many approvals may be open in all. */
 export const approvalsOpenMax = 1_000;
@@ -110,10 +111,7 @@ export class ApprovalWork {
   wrongCode(person: string): void {
     const recent = this.#recentWrongCodes(person);
     recent.push(later(this.#steady(), wrongCodesMs));
-    this.#wrongCodes.delete(person);
-    this.#wrongCodes.set(person, recent);
-    const [oldest] = this.#wrongCodes.keys();
-    if (this.#wrongCodes.size > peopleMax && oldest !== undefined) this.#wrongCodes.delete(oldest);
+    setNewest(this.#wrongCodes, person, recent, peopleMax);
   }
 
   isShutOut(person: string): boolean {

@@ -9,7 +9,7 @@ import type { OperatorAnswer } from '../../domain/takeover.ts';
 import type { TakeoverMessage, Effects } from '../../ledger/ledger.ts';
 import { commandsOn } from '../commands.ts';
 import { emptyContext, effectsOf } from '../effects.ts';
-import type { ActiveChannel, Deps } from '../deps.ts';
+import type { ActiveChannel, ActiveRoute, Deps } from '../deps.ts';
 import { activeRouteOf, traceRoute } from '../route.ts';
 import { decideSession, traceSession } from '../sessions.ts';
 import { openApprovalsIn } from '../approvals/decide.ts';
@@ -39,10 +39,11 @@ export async function answerAsOperator(
   const open = await openApprovalsIn(deps.ledger, where, deps.now());
   const result = await deps.ledger.takeovers.answer(where, upTo, (one, isLast) => {
     answeredMessages.push(one);
+    const route = activeRouteOf(channel, one.message);
     const lastShown = answeredMessages.findLast(({ message }) => message.preview !== undefined);
     const effects = isLast
-      ? lastEffects(deps, channel, one, text, lastShown?.message.preview)
-      : earlierEffects(deps, channel, one, upTo);
+      ? lastEffects(deps, route, one, text, lastShown?.message.preview)
+      : earlierEffects(deps, route, one, upTo);
     return withoutOwnMessage(one, open, effects);
   });
   if (result.kind !== 'answered') return result;
@@ -63,13 +64,12 @@ export async function answerAsOperator(
  */
 function lastEffects(
   deps: Deps,
-  channel: ActiveChannel,
+  route: ActiveRoute,
   one: TakeoverMessage,
   text: string,
   shownAs: string | null = null,
 ): Effects {
   const { message, memory, poison } = one;
-  const route = activeRouteOf(channel, message);
   const now = deps.now();
   const { move } = decideSession(message, memory, commandsOn(deps, route, message));
   const decision = { move, intent: { kind: 'think', text: message.text } } as const;
@@ -114,17 +114,14 @@ function withoutOwnMessage(
  */
 function earlierEffects(
   deps: Deps,
-  channel: ActiveChannel,
+  route: ActiveRoute,
   one: TakeoverMessage,
   upTo: string | null,
 ): Effects {
-  const effects = lastEffects(deps, channel, one, '');
+  const effects = lastEffects(deps, route, one, '');
   const { turn, trace } = effects;
   const step = { kind: 'operator', answeredWith: upTo as MessageId } as const;
-  const sensitivity = strictest(
-    one.message.sensitivity,
-    activeRouteOf(channel, one.message).brain.sensitivity,
-  );
+  const sensitivity = strictest(one.message.sensitivity, route.brain.sensitivity);
   const steps = (trace?.steps ?? []).map((each) => (each.kind === 'operator' ? step : each));
   return {
     ...effects,

@@ -444,17 +444,17 @@ export async function findConversation(
   return kept === undefined ? null : { ...rowOf(idCipher, kept), cuts: made.toReversed() };
 }
 
-const ofType = '(channel = $1 OR (channel > $2 AND channel < $3))';
+const ofName = '(channel = $1 OR (channel > $2 AND channel < $3))';
 const privateIn = (table: string): string =>
   `SELECT 1 FROM svc.${table} WHERE channel = lane.channel ` +
   'AND conversation = lane.conversation AND private';
 const privateCount =
-  `SELECT count(*)::integer AS count FROM (SELECT 1 FROM svc.lane WHERE ${ofType} ` +
+  `SELECT count(*)::integer AS count FROM (SELECT 1 FROM svc.lane WHERE ${ofName} ` +
   `AND (EXISTS (${privateIn('turn')}) OR EXISTS (${privateIn('note')}) ` +
   `OR EXISTS (${privateIn('inbox')})) LIMIT 1000) AS private`;
 
-export async function countPrivateConversations(ask: Ask, type: string): Promise<number> {
-  const [found] = await ask<{ readonly count: number }>(privateCount, type, ...keysOf(type));
+export async function countPrivateConversations(ask: Ask, name: string): Promise<number> {
+  const [found] = await ask<{ readonly count: number }>(privateCount, name, ...keysOf(name));
   return found?.count ?? 0;
 }
 
@@ -467,8 +467,8 @@ const keysIn = (table: string): string =>
   'FROM keys WHERE keys.channel IS NOT NULL) SELECT channel FROM keys WHERE channel IS NOT NULL)';
 const channelKeys = `${keyTables.map(keysIn).join(' UNION ')} ORDER BY channel`;
 
-export async function listChannelKeys(ask: Ask, type: string): Promise<readonly ChannelKey[]> {
-  const found = await ask<{ readonly channel: ChannelKey }>(channelKeys, ...keysOf(type));
+export async function listChannelKeys(ask: Ask, name: string): Promise<readonly ChannelKey[]> {
+  const found = await ask<{ readonly channel: ChannelKey }>(channelKeys, ...keysOf(name));
   return found.map(({ channel }) => channel);
 }
 

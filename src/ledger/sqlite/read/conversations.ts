@@ -122,8 +122,8 @@ const privateCount =
   `SELECT count(*) AS n FROM (${privateIn('turns NOT INDEXED')} UNION ${privateIn('notes')} ` +
   `UNION ${privateIn('inbox')} AND state = 0 LIMIT 1000)`;
 
-export function countPrivateConversations(db: DatabaseSync, type: string): number {
-  return Number(db.prepare(privateCount).get(type, ...keysOf(type))?.['n']);
+export function countPrivateConversations(db: DatabaseSync, name: string): number {
+  return Number(db.prepare(privateCount).get(name, ...keysOf(name))?.['n']);
 }
 
 export function findConversation(
