@@ -186,6 +186,19 @@ for (const [flag, written] of [
   });
 }
 
+test('--webhook-bind twice for one webhook is wrong usage', async () => {
+  await using scene = await stage();
+  for (const [name, words] of [
+    ['', 'without a name'],
+    ['intake=', 'for intake'],
+  ] as const) {
+    const flags = [`${name}:8090`, `${name}:8091`].flatMap((text) => ['--webhook-bind', text]);
+    const { code, err } = await scene.refused(flags);
+    assert.equal(code, 2);
+    assert.ok(err.startsWith(`svc serve: --webhook-bind stands twice ${words}.`), err);
+  }
+});
+
 test('an address that is taken ends the boot with 78, and the flag is named', async (t) => {
   await using scene = await stage();
   const taken = createServer().listen(0, '127.0.0.1');

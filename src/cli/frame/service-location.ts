@@ -168,6 +168,12 @@ export function readOwnAddresses(written: Written): OwnAddresses | { readonly fa
     }
     const address = readAddress('webhook', text.slice(equals + 1));
     if (typeof address === 'string') return { fault: address };
+    if (webhook.has(name)) {
+      const twice = name === null ? 'without a name' : `for ${name}`;
+      return {
+        fault: `${addressFlags.webhook} stands twice ${twice}. Write it once for each webhook.`,
+      };
+    }
     webhook.set(name, address);
   }
   const admin = written.admin === null ? null : readAddress('admin', written.admin);
