@@ -69,7 +69,12 @@ export const searchReads: readonly ReaderCase[] = [
     async (it) => {
       const ids: string[] = [];
       for (let at = 0; at < 5; at++) ids.unshift((await answered(it)).message.id);
-      const beginning = ids[0]!.slice(0, 6);
+      // The time may move on to another digit between two of them.
+      const [newest, oldest] = [ids[0]!, ids.at(-1)!];
+      const beginning = newest.slice(
+        0,
+        [...newest].findIndex((digit, at) => digit !== oldest[at]),
+      );
       const seen: string[] = [];
       let after: string | null = null;
       do {
