@@ -5,7 +5,7 @@
 import type { ConfigProblem } from '../config/problems.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Apology } from '../domain/decision.ts';
-import type { ToldMessage } from '../domain/explain-route.ts';
+import type { GivenMessage } from '../domain/explain-route.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { FailureSummary } from '../domain/story.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
@@ -50,7 +50,7 @@ export type Draft = {
   readonly brain: string | null;
   readonly text: string;
   /** Where the text is sent, and by whom. Only a draft without `brain` uses it. */
-  readonly from: Omit<ToldMessage, 'text'>;
+  readonly from: Omit<GivenMessage, 'text'>;
   /**
    * The sensitivity label of the text. If it is private, no cloud model is asked, even by a public
    * brain.

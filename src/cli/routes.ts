@@ -125,9 +125,9 @@ function titleOf({ channel: { name, type } }: ChannelRoutes): string {
 function explanationOf(
   on: ChannelRoutes,
   { taken, routes: verdicts }: RouteExplanation,
-  told: { readonly flags: Flags<typeof table>; triggers: readonly string[]; readonly io: Io },
+  given: { readonly flags: Flags<typeof table>; triggers: readonly string[]; readonly io: Io },
 ): string {
-  const { flags, triggers, io } = told;
+  const { flags, triggers, io } = given;
   const sign = (mark: 'ok' | 'warning'): string => signOf(mark, isColoured(io.stdout, io.env));
   const lines = verdicts.map(({ number, verdict, why }) => {
     return lineOf(`  route ${number}: ${verdictWords[verdict]}: ${why}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kindOf, type ChannelType } from '../channels/registry.ts';
-import { describeCondition, explainRoutes, type ToldMessage } from './explain-route.ts';
+import { describeCondition, explainRoutes, type GivenMessage } from './explain-route.ts';
 import { chooseRoute, leadingCommand, type RouteCondition } from './routing.ts';
 
 const anything = { senders: null, chats: null, topics: null, commands: null };
@@ -17,15 +17,15 @@ const routes = [
   { number: 6, brain: 'main', when: null },
 ];
 
-const nothing: ToldMessage = { sender: null, chat: null, topic: null, text: null };
+const nothing: GivenMessage = { sender: null, chat: null, topic: null, text: null };
 
-function explain(told: Partial<ToldMessage>, type: ChannelType = 'messenger_a', own = routes) {
+function explain(given: Partial<GivenMessage>, type: ChannelType = 'messenger_a', own = routes) {
   const channel = { placeOf: kindOf(type).placeOf, triggers: ['/new'] };
-  return explainRoutes(own, { ...nothing, ...told }, channel);
+  return explainRoutes(own, { ...nothing, ...given }, channel);
 }
 
-function linesOf(told: Partial<ToldMessage>, type?: ChannelType): readonly string[] {
-  const { routes: verdicts } = explain(told, type);
+function linesOf(given: Partial<GivenMessage>, type?: ChannelType): readonly string[] {
+  const { routes: verdicts } = explain(given, type);
   return verdicts.map(({ number, verdict, why }) => `${number} ${verdict}: ${why}`);
 }
 
@@ -45,14 +45,14 @@ test('each route before the one that is taken says why it is not', () => {
 });
 
 test('the route that is taken says what holds, and those behind it are not reached', () => {
-  const told = { sender: '7', chat: '-100', topic: '7', text: '/new /c hello' };
-  assert.deepEqual(linesOf(told), [
+  const given = { sender: '7', chat: '-100', topic: '7', text: '/new /c hello' };
+  assert.deepEqual(linesOf(given), [
     '1 not_taken: the sender is not 42',
     '3 taken: the chat is -100, and the text begins with /c',
     '4 not_reached: route 3 takes the message before',
     '6 not_reached: route 3 takes the message before',
   ]);
-  assert.deepEqual(explain(told).taken, {
+  assert.deepEqual(explain(given).taken, {
     number: 3,
     brain: 'coder',
     matched: [
@@ -62,7 +62,7 @@ test('the route that is taken says what holds, and those behind it are not reach
   });
 });
 
-test('a route that needs a fact which is not told is named, unless another condition fails', () => {
+test('a route that needs a fact which is not given is named, unless another condition fails', () => {
   assert.deepEqual(linesOf({ text: '/code hello' }), [
     '1 unknown: no sender is given; the route is taken if the sender is 42',
     '3 unknown: no chat is given; the route is taken if the chat is -100',
@@ -89,14 +89,14 @@ test('a topic may stand in the id of the conversation, and a thread of Discord i
     { number: 2, brain: 'channel', when: when({ chats: ['800'] }) },
     { number: 3, brain: 'main', when: null },
   ];
-  const takenIn = (told: Partial<ToldMessage>) =>
-    explain(told, 'messenger_b', thread).taken?.number;
+  const takenIn = (given: Partial<GivenMessage>) =>
+    explain(given, 'messenger_b', thread).taken?.number;
   assert.equal(takenIn({ chat: '800', topic: '900' }), 1);
   assert.equal(takenIn({ chat: '800', topic: '901' }), 2);
   assert.equal(takenIn({ chat: '801' }), 3);
 });
 
-test('with every fact told, the explanation takes the route that svc takes', () => {
+test('with every fact given, the explanation takes the route that svc takes', () => {
   for (const sender of ['42', '7']) {
     for (const chat of ['-100', '-99']) {
       for (const topic of ['7', '8']) {

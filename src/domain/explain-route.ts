@@ -17,7 +17,7 @@ export type ExplainedRoute = Pick<RouteTaken, 'number' | 'brain'> & {
 };
 
 /** What a person tells about a message. null: the person does not tell. */
-export type ToldMessage = {
+export type GivenMessage = {
   readonly sender: string | null;
   readonly chat: string | null;
   readonly topic: string | null;
@@ -38,7 +38,7 @@ export type ChannelOfMessage = {
 export type ExplainedVerdict = {
   readonly number: number;
   readonly brain: string;
-  /** `unknown`: the route would come first, if a fact that is not told fits. */
+  /** `unknown`: the route would come first, if a fact that is not given fits. */
   readonly verdict: 'taken' | 'not_taken' | 'unknown' | 'not_reached';
   /** For people: part of a sentence, without a full stop. */
   readonly why: string;
@@ -54,16 +54,16 @@ export type RouteExplanation = {
 };
 
 /**
- * Explains the decision of `chooseRoute`. A route that needs a fact which is not told is not taken;
+ * Explains the decision of `chooseRoute`. A route that needs a fact which is not given is not taken;
  * its verdict is `unknown`.
  * @param routes of one channel, in the order of the configuration
  */
 export function explainRoutes(
   routes: readonly ExplainedRoute[],
-  told: ToldMessage,
+  given: GivenMessage,
   channel: ChannelOfMessage,
 ): RouteExplanation {
-  const facts = factsOf(told, channel);
+  const facts = factsOf(given, channel);
   let taken: RouteTaken | null = null;
   const verdicts = routes.map(({ number, brain, when }): ExplainedVerdict => {
     const route = { number, brain, missing: [] };
@@ -103,7 +103,7 @@ type KnownFact = { readonly values: readonly (string | null)[]; readonly isCompl
 type KnownFacts = Readonly<Record<RouteKey, KnownFact>>;
 
 function factsOf(
-  { sender, chat, topic, text }: ToldMessage,
+  { sender, chat, topic, text }: GivenMessage,
   { placeOf, triggers }: ChannelOfMessage,
 ): KnownFacts {
   const place = chat === null ? null : placeOf(chat);
@@ -120,7 +120,7 @@ function factsOf(
   };
 }
 
-/** @returns null: the condition does not hold; undefined: a fact is not told */
+/** @returns null: the condition does not hold; undefined: a fact is not given */
 function valueOf({ key, wanted }: Condition, facts: KnownFacts): string | null | undefined {
   const { values, isComplete } = facts[key];
   const value = values.find((one) => one !== null && wanted.includes(one));

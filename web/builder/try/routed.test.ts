@@ -16,8 +16,8 @@ const document = {
 };
 const nothing = { sender: null, chat: null, topic: null, text: null };
 
-function takenWith(told: Partial<typeof nothing> | Record<string, string>): string | null {
-  const explained = routedIn(document, 'support', { ...nothing, ...told });
+function takenWith(given: Partial<typeof nothing> | Record<string, string>): string | null {
+  const explained = routedIn(document, 'support', { ...nothing, ...given });
   return explained?.taken == null
     ? null
     : `${describeRoute(explained.taken)} → ${explained.taken.brain}`;

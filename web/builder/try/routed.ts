@@ -4,7 +4,7 @@ import { schema } from '../../../src/config/schema.ts';
 import {
   explainRoutes,
   type RouteExplanation,
-  type ToldMessage,
+  type GivenMessage,
 } from '../../../src/domain/explain-route.ts';
 import {
   leadingCommand,
@@ -23,7 +23,11 @@ type Routed = RouteExplanation & { readonly isBare: boolean };
  * @param channel a registered name
  * @returns null: the draft has no such channel, or no route for it
  */
-export function routedIn(document: JsonObject, channel: string, told: ToldMessage): Routed | null {
+export function routedIn(
+  document: JsonObject,
+  channel: string,
+  given: GivenMessage,
+): Routed | null {
   const listed = listedChannels(document).find(({ name }) => name === channel);
   const routes = routesOfChannel(document, channel);
   if (listed === undefined || findKind(listed.type) === undefined || routes.length === 0) {
@@ -32,9 +36,9 @@ export function routedIn(document: JsonObject, channel: string, told: ToldMessag
   const { placeOf } = kindOf(listed.type as ChannelType);
   const readable = routes.map((route) => ({ ...route, when: withoutEmpty(route.when) }));
   const triggers = triggersIn(document);
-  const explanation = explainRoutes(readable, told, { placeOf, triggers });
+  const explanation = explainRoutes(readable, given, { placeOf, triggers });
   const command = routeCommandOf(explanation.taken ?? undefined);
-  const isBare = command !== null && leadingCommand(told.text ?? '', triggers)?.rest === '';
+  const isBare = command !== null && leadingCommand(given.text ?? '', triggers)?.rest === '';
   return { ...explanation, isBare };
 }
 

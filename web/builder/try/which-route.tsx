@@ -26,9 +26,9 @@ useToken.subscribe(({ token }) => {
 /** Says which route of the draft a message would take, and which brain answers. Asks no model. */
 export function WhichRoute() {
   const document = useDraft((state) => state.document);
-  const told = useMessage();
+  const given = useMessage();
   const channels = listedChannels(document).filter(({ name }) => name !== '');
-  const chosen = channels.find(({ name }) => name === told.channel) ?? channels[0];
+  const chosen = channels.find(({ name }) => name === given.channel) ?? channels[0];
   if (chosen === undefined) return null;
   const kind = findKind(chosen.type);
   const isMessenger = kind?.isMessenger === true;
@@ -39,7 +39,7 @@ export function WhichRoute() {
       label={label}
       autoComplete="off"
       spellCheck={false}
-      value={told[key]}
+      value={given[key]}
       onChange={({ target }) => useMessage.setState({ [key]: target.value })}
     />
   );
