@@ -71,10 +71,7 @@ export const searchReads: readonly ReaderCase[] = [
       for (let at = 0; at < 5; at++) ids.unshift((await answered(it)).message.id);
       // The time may move on to another digit between two of them.
       const [newest, oldest] = [ids[0]!, ids.at(-1)!];
-      const beginning = newest.slice(
-        0,
-        [...newest].findIndex((digit, at) => digit !== oldest[at]),
-      );
+      const beginning = newest.slice(0, firstDifference(newest, oldest));
       const seen: string[] = [];
       let after: string | null = null;
       do {
@@ -216,4 +213,10 @@ async function textsBy(it: It, words: string): Promise<readonly FoundText[]> {
     after = page.next;
   } while (after !== null);
   return rows;
+}
+
+function firstDifference(one: string, other: string): number {
+  let at = 0;
+  while (one[at] === other[at]) at++;
+  return at;
 }
