@@ -62,7 +62,7 @@ test('the route that is taken says what holds, and those behind it are not reach
   });
 });
 
-test('a route that needs a fact which is not given is named, unless another condition fails', () => {
+test('a route that needs a fact that is missing is named, unless another condition fails', () => {
   assert.deepEqual(linesOf({ text: '/code hello' }), [
     '1 unknown: no sender is given; the route is taken if the sender is 42',
     '3 unknown: no chat is given; the route is taken if the chat is -100',

@@ -54,8 +54,8 @@ export type RouteExplanation = {
 };
 
 /**
- * Explains the decision of `chooseRoute`. A route that needs a fact which is not given is not taken;
- * its verdict is `unknown`.
+ * Explains the decision of `chooseRoute`. A route that needs a fact which is not given is not
+ * taken; its verdict is `unknown`.
  * @param routes of one channel, in the order of the configuration
  */
 export function explainRoutes(
