@@ -8,6 +8,7 @@
  */
 import type { AskAnswer, Verdict, WantedCall, GivenApproval } from '../domain/approval.ts';
 import type { Attachment, Picture } from '../domain/attachment.ts';
+import type { GivenConversation } from '../domain/completion.ts';
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
@@ -96,6 +97,11 @@ export type Turn = {
   readonly quoted?: QuotedBlock;
   /** Loads the pictures of the history, for models with vision; never rejects. Absent: none. */
   readonly pictured?: () => Promise<EarlierPictures>;
+  /**
+   * The conversation that an API client brought along; then `history` is empty. Absent: svc's own
+   * memory of the conversation counts.
+   */
+  readonly given?: GivenConversation;
   /** The decided call with which the turn begins, before the first model call; absent: none. */
   readonly followed?: DecidedCall;
 };

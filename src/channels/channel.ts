@@ -9,6 +9,7 @@
  */
 import type { Address, Inbound, Message } from '../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../domain/reply.ts';
+import type { CompletionEnd, CompletionRequest } from '../domain/completion.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../domain/ids.ts';
 import type { ChannelState } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
@@ -57,6 +58,12 @@ export interface Channel {
    * @param file the `file` field of `Media`
    */
   fetch?(file: string, bytesMax: number, stop: Stop): Promise<FetchResult>;
+  /**
+   * For a channel whose client waits for the answer on its own connection: the open request of this
+   * message. `deliver` sends the answer there. Null: nobody waits any more. Absent: the channel has
+   * no such clients.
+   */
+  openRequest?(message: Pick<Message, 'conversation'>): OpenRequest | null;
   /** Sets the commands that the platform shows to people, if it shows any. Never throws. */
   publishCommands?(offered: OfferedCommands): void;
   /**
@@ -92,6 +99,19 @@ export interface Channel {
   identify?(signal: AbortSignal): Promise<Identity>;
   /** Releases the resources that `open` took. */
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A request whose client waits for the answer. No method throws. */
+export interface OpenRequest {
+  readonly request: CompletionRequest;
+  /** Stops when the client has hung up. */
+  readonly gone: Stop;
+  /** Takes the whole text so far, and sends what is new of it, if the client wants a stream. */
+  show(whole: string): void;
+  /** Keeps the end of the turn. `deliver` sends it when its reply is committed. */
+  end(end: CompletionEnd): void;
+  /** Ends the request without a reply: svc stops, or the message was deleted meanwhile. */
+  fail(reason: 'stopped' | 'deleted'): void;
 }
 
 /** `replaces`: the message that a former process showed for this reply, or the value of `begun`. */

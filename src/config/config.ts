@@ -27,6 +27,18 @@ export type Config = {
   readonly session: SessionConfig | null;
   readonly observability: ObservabilityConfig;
   readonly admin: { readonly tokenEnv: EnvName } | null;
+  readonly completions: CompletionsConfig | null;
+};
+
+/** The API that offers brains to clients. */
+export type CompletionsConfig = {
+  readonly bind: ListenAddress;
+  readonly tokenEnv: EnvName;
+  /** The names of the brains that clients can use, in the order of the file. */
+  readonly brains: readonly string[];
+  readonly inFlightMax: number;
+  /** null: no limit. */
+  readonly requestsPerMinute: number | null;
 };
 
 export type Mapping = WebhookConfig['mapping'];

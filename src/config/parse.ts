@@ -13,6 +13,7 @@ import {
   type ApproverConfig,
   type AgentConfig,
   type BrainConfig,
+  type CompletionsConfig,
   type Config,
   type McpServerConfig,
   type ModelConfig,
@@ -66,6 +67,23 @@ export function parseDocument(document: Document, given: (path: string) => boole
       allowedHosts: document.observability.allowed_hosts,
     },
     admin: document.admin === null ? null : { tokenEnv: document.admin.token_env as EnvName },
+    completions: parseCompletions(document, given('completions.bind')),
+  };
+}
+
+function parseCompletions(
+  { completions, brains }: Document,
+  isBindGiven: boolean,
+): CompletionsConfig | null {
+  if (completions === null) return null;
+  const all = brains.map(({ name }) => name);
+  const offered = completions.brains;
+  return {
+    bind: addressOf(completions.bind, isBindGiven),
+    tokenEnv: completions.token_env as EnvName,
+    brains: offered === null ? all : all.filter((name) => offered.includes(name)),
+    inFlightMax: completions.max_in_flight,
+    requestsPerMinute: completions.requests_per_minute,
   };
 }
 

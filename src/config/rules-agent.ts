@@ -5,7 +5,8 @@ import { checkServers } from './rules-mcp.ts';
 import { hasCloudTag, type KnownModel } from './rank.ts';
 import { findKind } from '../channels/registry.ts';
 import { checkApprovers } from './rules-approvers.ts';
-import { completionsName, nameOfChannel } from './rules-channels.ts';
+import { nameOfChannel } from './rules-channels.ts';
+import { completionsChannel } from '../domain/ids.ts';
 import { nearRemedy } from './rules-routes.ts';
 import { quote } from './quote.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
@@ -186,7 +187,7 @@ function checkGrant(
     problems.add('grant_idle', `${path}.channels`, message, remedy);
   }
   for (const [index, name] of (grant.channels ?? []).entries()) {
-    if (name === undefined || name === completionsName) continue;
+    if (name === undefined || name === completionsChannel) continue;
     checkGrantedChannel(name, grant, context, `${path}.channels[${index}]`, problems);
   }
 }

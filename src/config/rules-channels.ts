@@ -1,12 +1,10 @@
 /** Checks the names and tokens of channels, and the addresses where they and svc itself listen. */
 import { findKind, kindOf } from '../channels/registry.ts';
+import { completionsChannel } from '../domain/ids.ts';
 import { isBrowserRefused, overlap, parseListenAddress, type ListenAddress } from './address.ts';
 import { addressFlags, ownAddressOf, type OwnAddresses } from './own-addresses.ts';
 import type { ProblemList } from './problems.ts';
 import type { ChannelDraft, DraftDocument } from './schema.ts';
-
-/** Grants may name it: the API of chat completions, which is no channel. */
-export const completionsName = 'completions';
 
 /** The channel's registered name; undefined: it could not be read, or no channel may have it. */
 export function nameOfChannel(channel: ChannelDraft | undefined): string | undefined {
@@ -16,7 +14,7 @@ export function nameOfChannel(channel: ChannelDraft | undefined): string | undef
 
 /** A type is the name of a channel of this type only. */
 function isReserved(name: string, type: string | undefined): boolean {
-  return name === completionsName || (findKind(name) !== undefined && name !== type);
+  return name === (completionsChannel as string) || (findKind(name) !== undefined && name !== type);
 }
 
 /** Adds the problems of names that no channel may have, and of names and tokens of two. */
@@ -46,9 +44,9 @@ function checkName(
 ): void {
   const { type, name: written } = channel;
   if (written != null && isReserved(written, type)) {
-    if (type === undefined && written !== completionsName) return;
+    if (type === undefined && written !== completionsChannel) return;
     const message =
-      written === completionsName
+      written === completionsChannel
         ? 'svc keeps this name for its API of chat completions'
         : 'this is another type, and no name';
     const remedy = 'Choose another name, such as support.';

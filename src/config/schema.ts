@@ -428,6 +428,57 @@ const observability = {
   },
 } as const satisfies ObjectField;
 
+/** The worker pool of one channel has so many slots. */
+const requestsMax = 1_000;
+
+const completions = {
+  type: 'object',
+  description:
+    'Offers brains to programs that speak the OpenAI API of chat completions. Absent: svc offers ' +
+    'none.',
+  added: true,
+  fields: {
+    bind: {
+      type: 'text',
+      description:
+        'Address to listen on: `host:port`, `:port` or `[::1]:port`. Beyond loopback: a warning.',
+      format: 'address',
+      default: '127.0.0.1:8092',
+      lifetime: 'port',
+    },
+    token_env: {
+      type: 'text',
+      description:
+        'Environment variable with the bearer secret that clients send as their API key.',
+      format: 'env',
+      required: true,
+    },
+    brains: {
+      type: 'list',
+      description:
+        'The brains that clients can use as models. They need no route. Absent: all brains.',
+      items: { type: 'text', description: 'The `name` of a configured brain.' },
+      itemsMin: 1,
+    },
+    max_in_flight: {
+      type: 'integer',
+      description: 'Requests at one time. svc answers further ones with 429.',
+      minimum: 1,
+      maximum: requestsMax,
+      above: 'clamped',
+      default: 256,
+    },
+    requests_per_minute: {
+      type: 'integer',
+      description: 'Requests in one minute. svc answers further ones with 429.',
+      minimum: 1,
+      maximum: 1_000_000,
+      above: 'clamped',
+      defaultNote: 'no limit',
+    },
+  },
+} as const satisfies ObjectField;
+
 const admin = {
   type: 'object',
   description: 'Switches on writes and the builder. Absent: read-only.',
@@ -474,6 +525,7 @@ export const schema = {
     session,
     observability,
     admin,
+    completions,
   },
 } as const satisfies ObjectField;
 

@@ -1,5 +1,6 @@
 /** A decision: the reply of a brain to one turn, or the reason why there is none. */
 import type { ModelName } from './ids.ts';
+import type { ToolCall } from './outcome.ts';
 
 /**
  * The reasons why no model's answer is the reply. Each has one sentence for the sender
@@ -32,5 +33,9 @@ export type Decision =
       readonly text: string;
       readonly model: ModelName;
       readonly why: string;
+      /** The calls of a client's own tools, which the client runs; absent: none. */
+      readonly calls?: readonly ToolCall[];
+      /** The provider cut the text at a limit of its length. */
+      readonly isCut?: true;
     }
   | ({ readonly kind: 'apology'; readonly why: string } & ApologyFacts);

@@ -71,6 +71,8 @@ function describeDecision(trace: Trace | null): string {
       return `answered by svc itself${commandIn(trace)}`;
     case 'by_hand':
       return 'answered by hand';
+    case 'abandoned':
+      return 'no answer: nobody waited for it any more';
     case 'no_consensus':
       return describeNoConsensus(trace);
     case 'busy':

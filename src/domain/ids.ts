@@ -13,6 +13,11 @@ export type ApprovalId = Branded<string, 'ApprovalId'>;
  * channel with a name of its own has the name and `@` before its type (`intake@webhook`).
  */
 export type ChannelKey = Branded<string, 'ChannelKey'>;
+/**
+ * The requests of API clients (`completions` in the configuration). It is a key and a registered
+ * name like that of a channel, and no channel of the file may have it.
+ */
+export const completionsChannel = 'completions' as ChannelKey;
 /** The conversation id in its text form, unique within a channel. */
 export type ConversationId = Branded<string, 'ConversationId'>;
 /** `provider/model_id`: how a model is named in traces, metrics and `policy.order`. */

@@ -195,9 +195,10 @@ export function describeAnswered({ kind, answeredWith }: AnsweredStep): string {
 
 /**
  * How a turn ended: with a model's answer, with svc's own answer to a command, with an operator's
- * answer, or with an apology.
+ * answer, or with an apology. `abandoned`: nobody waits for the answer to an API request any more,
+ * because its client hung up or svc ended meanwhile.
  */
-export const turnOutcomes = ['reply', 'command', 'by_hand', ...apologies] as const;
+export const turnOutcomes = ['reply', 'command', 'by_hand', 'abandoned', ...apologies] as const;
 
 export type TurnOutcome = (typeof turnOutcomes)[number];
 

@@ -255,6 +255,7 @@ const config: Config = {
   session: null,
   observability: { enabled: true, address: addressOf('127.0.0.1', true), allowedHosts: [] },
   admin: null,
+  completions: null,
 };
 
 export const listeners = createListeners({ wrongBearersFree: Infinity });

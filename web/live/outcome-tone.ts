@@ -11,6 +11,7 @@ const tones: Readonly<Record<Outcome, Tone>> = {
   reply: 'off',
   command: 'off',
   by_hand: 'off',
+  abandoned: 'off',
   no_consensus: 'bad',
   busy: 'bad',
   no_answer: 'bad',

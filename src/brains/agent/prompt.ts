@@ -5,7 +5,7 @@
  * between marks, as data.
  */
 import type { Note } from '../../domain/note.ts';
-import type { ToolNotice } from '../models/model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import { setNewest } from '../../lib/cache.ts';

@@ -28,7 +28,8 @@
 import type { Failure } from '../../domain/failure.ts';
 import type { Outcome, Usage } from '../../domain/outcome.ts';
 import { later } from '../../lib/clock.ts';
-import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from './model.ts';
+import { picturesOn, type ModelRequest, type RequestLine } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 
 const growth = 1 / 8;
 /** The part by which the refused size grows. */

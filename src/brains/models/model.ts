@@ -11,10 +11,11 @@
  * - Brains call a model many times at once.
  */
 import type { Picture } from '../../domain/attachment.ts';
+import type { ToolChoice, ToolLine, ToolNotice } from '../../domain/completion.ts';
 import type { HistoryLine } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
-import type { Outcome, ToolCall } from '../../domain/outcome.ts';
+import type { Outcome } from '../../domain/outcome.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { BudgetGuard } from '../../domain/spend.ts';
@@ -98,6 +99,10 @@ export type ModelRequest = {
   readonly tools: readonly ToolNotice[];
   /** False: the model may not call tools. The request names them only if the provider needs it. */
   readonly mayCall?: boolean;
+  /** The model has to call a tool; absent: it decides. A local runtime has no such field. */
+  readonly toolChoice?: ToolChoice;
+  /** Lowers the limit of the answer, in tokens; absent: as configured. */
+  readonly outputTokensMax?: number;
   /** Later answers are of no use. */
   readonly deadlineAt: SteadyTime;
   /** Reserves the cost before each call to the provider. */
@@ -113,25 +118,9 @@ export type ModelRequest = {
 };
 
 /** A line of the history, a line with the model's calls, or the result of one call. */
-export type RequestLine =
-  | HistoryLine
-  | {
-      readonly role: 'calls';
-      readonly text: string;
-      readonly calls: readonly ToolCall[];
-      /** Fields that only the model's provider knows; absent: none. */
-      readonly extra?: object;
-    }
-  | { readonly role: 'result'; readonly call: ToolCall; readonly text: string };
+export type RequestLine = HistoryLine | ToolLine;
 
 /** The pictures of a line. */
 export function picturesOn(line: RequestLine): readonly Picture[] {
   return 'pictures' in line ? (line.pictures ?? []) : [];
 }
-
-/** A tool as the model sees it. `parameters`: a JSON Schema of an object. */
-export type ToolNotice = {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: object;
-};

@@ -16,7 +16,8 @@ import type { Picture } from '../../domain/attachment.ts';
 import { hasLaterBlock, withoutThinking } from '../../domain/think-block.ts';
 import { wellFormed } from '../../lib/plain-text.ts';
 import { listOf, parseJson, recordOf, textOf } from '../../lib/json.ts';
-import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
+import { picturesOn, type ModelRequest } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 import { callInText, offeredName, withoutCallMarkup } from './streaming.ts';
 
 /** The content of one HTTP answer, independent of the provider's format. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RequestLine, ToolNotice } from './model.ts';
+import type { RequestLine } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 import { PromptRecords, type PromptOf } from './prompt-records.ts';
 
 const own: PromptOf = { brain: 'main', model: 'local_runtime/m', conversation: 'webhook\0ada' };

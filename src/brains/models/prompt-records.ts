@@ -8,7 +8,8 @@
  * stays in memory.
  */
 import { nodeCrypto } from '../../lib/node-http.ts';
-import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from './model.ts';
+import { picturesOn, type ModelRequest, type RequestLine } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 
 const blockCharacters = 64;
 /** The records of about 3,000 conversations of 16,000 characters. */

@@ -12,7 +12,8 @@ import { farAddressCode } from '../../lib/private-connector.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { ModelRequest, RequestLine, ToolNotice } from './model.ts';
+import type { ModelRequest, RequestLine } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 import {
   errorIn,
   pictureFailureOf,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusedTools } from './refused-tools.ts';
-import type { ToolNotice } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 
 const tool = (name: string, schema: object = { type: 'string' }): ToolNotice => ({
   name,

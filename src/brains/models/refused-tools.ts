@@ -3,7 +3,7 @@
  * schema of an MCP server makes a provider refuse the whole request.
  */
 import { recordOf } from '../../lib/json.ts';
-import type { ToolNotice } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 
 export type RefusedTools = {
   /** The names that the model sees, in offered order; empty: no tool is left out. */

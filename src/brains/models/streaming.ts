@@ -7,7 +7,7 @@ import { mayHoldThinking, withoutGrowingMark, withoutThinking } from '../../doma
 import type { HttpResult } from '../../lib/http-client/exchange.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import { parseJson, recordOf, textOf } from '../../lib/json.ts';
-import type { ToolNotice } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 
 /** Parses the body of one answer. Each `push` adds the next part of its text. */
 export interface AnswerStream {

@@ -7,7 +7,8 @@ import { fromNow } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import * as hosted from './hosted-runtime/wire.ts';
 import * as local from './local-runtime/wire.ts';
-import type { ModelRequest, ToolNotice } from './model.ts';
+import type { ModelRequest } from './model.ts';
+import type { ToolNotice } from '../../domain/completion.ts';
 
 type Payload = {
   readonly name: string;

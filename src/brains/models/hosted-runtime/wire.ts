@@ -29,7 +29,8 @@ import {
   type CallWire,
   type Parsed,
 } from '../parsing.ts';
-import type { ModelRequest, ToolNotice } from '../model.ts';
+import type { ModelRequest } from '../model.ts';
+import type { ToolNotice } from '../../../domain/completion.ts';
 import { wholeOf, type StreamEnd } from '../streaming.ts';
 
 /**

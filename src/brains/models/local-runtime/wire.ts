@@ -18,7 +18,8 @@ import {
   type CallWire,
   type Parsed,
 } from '../parsing.ts';
-import type { ContextSizes, ModelRequest, ToolNotice } from '../model.ts';
+import type { ContextSizes, ModelRequest } from '../model.ts';
+import type { ToolNotice } from '../../../domain/completion.ts';
 import { wholeOf, type AnswerStream, type StreamEnd } from '../streaming.ts';
 
 /**
