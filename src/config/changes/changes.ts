@@ -199,7 +199,7 @@ function caseChanges(subject: string, before: Value, after: Value): readonly Cha
   return [note(`${subject}: its test cases are changed (${count(before)} → ${count(after)})`)];
 }
 
-const blocks = ['storage', 'session', 'observability', 'admin'] as const;
+const blocks = ['storage', 'session', 'observability', 'admin', 'completions'] as const;
 
 function blockChanges(
   before: JsonObject,
@@ -294,7 +294,23 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
         : `${channelName(name)} connects`,
     );
   }
-  return sentences;
+  return [...sentences, ...apiSentences(before, after)];
+}
+
+function apiSentences(before: Value, after: Value): readonly string[] {
+  const [old, now] = [apiBindIn(before), apiBindIn(after)];
+  if (old === now) return [];
+  if (now === null) return ['the API of chat completions stops listening'];
+  return [`the API of chat completions listens on ${now}`];
+}
+
+/** @returns null: svc offers no brains to clients */
+function apiBindIn(document: Value): string | null {
+  const block = objectOf(document)['completions'];
+  if (!isObject(block)) return null;
+  const { bind } = block;
+  if (typeof bind === 'string' && bind !== '') return bind;
+  return schema.fields.completions.fields.bind.default;
 }
 
 function kindIn(channel: JsonObject): ChannelKind | undefined {
