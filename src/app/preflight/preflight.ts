@@ -217,7 +217,11 @@ export function listeningLines(
 ): Promise<readonly PreflightLine[]> {
   const routed = channels.filter(({ name }) => routes.some(({ channel }) => channel === name));
   const places = routed.filter(isListener).map(({ name, type, bind }) => {
-    return { subject: `${name} at ${bind.text}`, bind, field: `${kindOf(type).listener.block}.bind` };
+    return {
+      subject: `${name} at ${bind.text}`,
+      bind,
+      field: `${kindOf(type).listener.block}.bind`,
+    };
   });
   if (completions !== null) {
     const { bind } = completions;
