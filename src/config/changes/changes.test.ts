@@ -349,17 +349,19 @@ test('the API of chat completions is told as a block, and where it listens', () 
   });
   const added = 'the block completions is added: token_env COMPLETIONS_TOKEN';
   assert.deepEqual([all, kinds], [[added], ['added']]);
-  assert.deepEqual(consequences, ['the API of chat completions listens on 127.0.0.1:8092']);
+  assert.deepEqual(consequences, ['the completions API listens on 127.0.0.1:8092']);
   const offering = (): Loose => {
     return { ...consensus(), completions: { token_env: 'T', brains: ['triage'] } };
   };
   const gone = changesAfter((document) => delete document.completions, offering());
   assert.deepEqual(gone.kinds, ['removed']);
-  assert.deepEqual(gone.consequences, ['the API of chat completions stops listening']);
+  assert.deepEqual(gone.consequences, ['the completions API stops listening']);
   const moved = changesAfter((document) => {
     document.completions.bind = '127.0.0.1:9';
     delete document.completions.brains;
   }, offering());
-  assert.deepEqual(moved.consequences, ['the API of chat completions listens on 127.0.0.1:9']);
+  assert.deepEqual(moved.consequences, [
+    'the completions API listens on 127.0.0.1:9 in the place of 127.0.0.1:8092',
+  ]);
   assert.equal(moved.all.length, 2);
 });

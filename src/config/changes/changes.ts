@@ -8,7 +8,7 @@ import type { ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { brain as brainField, schema } from '../schema.ts';
 import { channel as channelField } from '../schema-channel.ts';
-import { fieldChanges } from './field-changes.ts';
+import { effectiveValue, fieldChanges } from './field-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
 import { canonical, isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
@@ -294,23 +294,20 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
         : `${channelName(name)} connects`,
     );
   }
-  return [...sentences, ...apiSentences(before, after)];
+  return [...sentences, ...apiSentences(before, after, refused.has('completions.bind'))];
 }
 
-function apiSentences(before: Value, after: Value): readonly string[] {
-  const [old, now] = [apiBindIn(before), apiBindIn(after)];
-  if (old === now) return [];
-  if (now === null) return ['the API of chat completions stops listening'];
-  return [`the API of chat completions listens on ${now}`];
-}
-
-/** @returns null: svc offers no brains to clients */
-function apiBindIn(document: Value): string | null {
-  const block = objectOf(document)['completions'];
-  if (!isObject(block)) return null;
-  const { bind } = block;
-  if (typeof bind === 'string' && bind !== '') return bind;
-  return schema.fields.completions.fields.bind.default;
+/** @param stays whether the running service refuses the new address */
+function apiSentences(before: Value, after: Value, stays: boolean): readonly string[] {
+  const [old, now] = [before, after].map((document) => {
+    const block = objectOf(document)['completions'];
+    if (!isObject(block)) return null;
+    return effectiveValue(schema.fields.completions.fields.bind, block['bind']);
+  });
+  if (old === now || stays) return [];
+  if (now === null) return ['the completions API stops listening'];
+  const more = old === null ? '' : ` in the place of ${String(old)}`;
+  return [`the completions API listens on ${String(now)}${more}`];
 }
 
 function kindIn(channel: JsonObject): ChannelKind | undefined {
