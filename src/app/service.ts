@@ -193,10 +193,14 @@ function agentOptions(
   };
 }
 
-/** The mark of one session of one brain. Another process makes another mark. */
-function markOf({ message, session = 0 }: Turn, brain: string, key: Uint8Array): string {
-  const { channel, conversation } = message;
-  const of = JSON.stringify([channel, conversation, brain, session]);
+/**
+ * The mark of one session of one brain, or of all requests of one API client. Another process makes
+ * another mark.
+ */
+function markOf({ message, session = 0, given }: Turn, brain: string, key: Uint8Array): string {
+  const { channel, conversation, sender } = message;
+  const whose = given === undefined ? conversation : sender.id;
+  const of = JSON.stringify([channel, whose, brain, session]);
   const hex = nodeCrypto().createHmac('sha256', key).update(of).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
 }
