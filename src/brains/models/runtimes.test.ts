@@ -64,6 +64,11 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it');
     assert.deepEqual([outcome.linesDropped, outcome.tries.length], [4, 2]);
     assert.deepEqual(texts, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
+    await using other = new Bench();
+    const shown = requestOf({ lines, onText() {}, isShownForGood: true });
+    const final = await other.build(local, fake.url).ask(shown, neverStopped);
+    assert.ok(final.kind === 'answer' && final.isCut === true, 'it cannot be told anew');
+    assert.deepEqual([final.text, final.tries.length], ['half of it', 1]);
   });
 
   test('a streamed call tells when its first word came', async () => {
