@@ -22,7 +22,7 @@ const withTools = { ...given, tools: [weather] };
 const picture = { type: 'image/jpeg', bytes: Uint8Array.from([7]) } as const;
 const asked = { id: 'a', name: 'weather', arguments: '{"place":"Lyon"}' };
 
-test("a client's lines stand around the newest one, and its system text behind the brain's", (t) => {
+test("a client's lines stand around the newest one, its system text behind the brain's", (t) => {
   const a = new ScriptedModel('a');
   const before = [
     { role: 'user', text: 'hello' },
