@@ -125,10 +125,10 @@ async function answerOf(response: Response): Promise<Answer> {
 
 /** The messages of the door, newest first. */
 async function messagesOf({ read }: Place): Promise<readonly MessageRow[]> {
-  const { messages } = (await read('/messages?channel=completions')) as {
-    readonly messages: readonly MessageRow[];
+  const { rows } = (await read('/messages?channel=completions')) as {
+    readonly rows: readonly MessageRow[];
   };
-  return messages;
+  return rows;
 }
 
 /** Waits until the newest message of the door has ended. */
@@ -316,6 +316,6 @@ test('an agent runs the tools granted to the API, and none that would need a per
   );
   assert.deepEqual(tools, [
     ['calc', 'denied'],
-    ['time', 'ok'],
+    ['time', 'done'],
   ]);
 });
