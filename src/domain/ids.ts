@@ -18,6 +18,8 @@ export type ChannelKey = Branded<string, 'ChannelKey'>;
  * name like that of a channel, and no channel of the file may have it.
  */
 export const completionsChannel = 'completions' as ChannelKey;
+/** What the API of chat completions writes before a message's id, in the id of its answer. */
+export const completionIdPrefix = 'chatcmpl-';
 /** The conversation id in its text form, unique within a channel. */
 export type ConversationId = Branded<string, 'ConversationId'>;
 /** `provider/model_id`: how a model is named in traces, metrics and `policy.order`. */
@@ -110,6 +112,13 @@ export function botOf(key: ChannelKey): string | null {
   return colon < 0 ? null : key.slice(colon + 1);
 }
 
+/** The id of the message that a person means; the id of an API answer names its message. */
+export function messageIdIn(written: string): string {
+  return written.startsWith(completionIdPrefix)
+    ? written.slice(completionIdPrefix.length)
+    : written;
+}
+
 /** The milliseconds since 1970 that an id carries. */
 export function timeOfId(id: string): number {
   let ms = 0;
@@ -126,6 +135,21 @@ export function timeText(ms: number): string {
     rest = Math.floor(rest / 32);
   }
   return text;
+}
+
+const givenCharactersMax = 1_024;
+/** A database index on ids has room for this many bytes. */
+const givenBytesMax = 2_048;
+/** PostgreSQL stores each of these characters as seven bytes. */
+const longWhenStored = /[\0\uE000]/g;
+
+/** Why svc takes no such id of a sender or a conversation, after the id's name; null: it does. */
+export function faultOfGivenId(id: string): string | null {
+  if (id.length > givenCharactersMax) return `has more than ${givenCharactersMax} characters`;
+  // Half a surrogate pair has no UTF-8 form: two such ids could become one in storage.
+  if (!id.isWellFormed()) return 'holds half a surrogate pair';
+  const storedBytes = new TextEncoder().encode(id.replaceAll(longWhenStored, '1234567')).length;
+  return storedBytes > givenBytesMax ? `has more than ${givenBytesMax} bytes` : null;
 }
 
 /** Adds one to the random part. Its 60 bits do not overflow within one millisecond. */
