@@ -157,7 +157,7 @@ test('a cut text is marked for a client, and has a notice for a person', async (
 
 const mark = '5f3a0c91-77de';
 
-test('an agent gets the text of a client without its mark, and has and keeps no notes', async () => {
+test('an agent gets the text of a client without its mark, and it has no notes', async () => {
   const stage = new Stage({
     mark: () => mark,
     tools: [createMemoryNote(200), fakeTool('echo', 'page')],
