@@ -5,16 +5,15 @@
  */
 import type { Brain, Turn } from '../brains/brain.ts';
 import type { OpenRequest } from '../channels/channel.ts';
-import { picturesMax, type Attachment } from '../domain/attachment.ts';
+import { picturesMax, type Attachment, type Picture } from '../domain/attachment.ts';
 import type { CompletionEnd, GivenConversation, GivenLine } from '../domain/completion.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
 import type { Abandoned, Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import { mediaOf, type Media, type Message } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
-import type { Usage } from '../domain/outcome.ts';
 import { lineOfAttachment, withLines } from '../domain/surroundings.ts';
-import type { TraceStep } from '../domain/trace.ts';
+import { usageOfSteps, type TraceStep } from '../domain/trace.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { readAttachments } from './attachments/reading.ts';
@@ -86,7 +85,7 @@ async function answerRequest(
   const where = { channel: message.channel, id: message.id, brain: brain.name };
   deps.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, deps) });
   const turnContext = new RequestContext(deps, claim, brain, later(since, brain.deadlineMs));
-  turnContext.show = shownOn(deps, message, request);
+  if (request.isStream) turnContext.show = shownOn(deps, message, request);
   const end = await decideRequest(deps, route, claim, request, turnContext);
   const isOver = stop.stopped;
   const decision = !isOver ? end.decision : request.gone.stopped ? hungUp : stopped;
@@ -151,7 +150,7 @@ async function decideRequest(
   if (decision.kind === 'apology' && isWithoutTools) {
     return refused('tools', 'No model of this brain can call tools.', decision);
   }
-  return { decision, end: { kind: 'decided', decision, usage: usageIn(turnContext.steps) } };
+  return { decision, end: { kind: 'decided', decision, usage: usageOfSteps(turnContext.steps) } };
 }
 
 function refused(fault: 'picture' | 'tools', why: string, decision?: Decision): RequestEnd {
@@ -189,19 +188,19 @@ function shownLine(
   read: ReadonlyMap<Media, Attachment>,
 ): GivenConversation['before'][number] {
   if (line.role !== 'user') return line;
-  const { text, media } = line;
-  const attachments = media.map((one) => read.get(one) ?? unseen(one));
-  const pictures = attachments.flatMap((one) => (one.kind === 'picture' ? [one.picture] : []));
-  const shown: HistoryLine = { role: 'user', text: withLines(text, attachments.map(lineOf)) };
+  const pictures: Picture[] = [];
+  const notices: string[] = [];
+  for (const media of line.media) {
+    const one = read.get(media);
+    if (one?.kind === 'picture') pictures.push(one.picture);
+    else notices.push(lineOfAttachment(one ?? unshown(media), false));
+  }
+  const shown: HistoryLine = { role: 'user', text: withLines(line.text, notices) };
   return pictures.length === 0 ? shown : { ...shown, pictures };
 }
 
-function unseen({ reference: name }: Media): Attachment {
-  return { kind: 'unread', name, why: 'it is not shown to this model' };
-}
-
-function lineOf(attachment: Attachment): string {
-  return lineOfAttachment(attachment);
+function unshown({ reference: name }: Media): Attachment {
+  return { kind: 'picture', name, picture: { type: 'image/png', bytes: new Uint8Array() } };
 }
 
 const toolFailures: ReadonlySet<'answer' | FailureKind> = new Set([
@@ -213,23 +212,6 @@ const toolFailures: ReadonlySet<'answer' | FailureKind> = new Set([
 function failedByTools(steps: readonly TraceStep[]): boolean {
   const results = steps.flatMap((step) => (step.kind === 'model' ? [step.result] : []));
   return results.length > 0 && results.every((result) => toolFailures.has(result));
-}
-
-/** The tokens of all models that answered; null: no provider reported any. */
-function usageIn(steps: readonly TraceStep[]): Usage | null {
-  const usages = steps.flatMap((step) =>
-    step.kind === 'model' && step.usage !== null ? [step.usage] : [],
-  );
-  const sum = (of: keyof Usage): number | null => {
-    const reported = usages.flatMap((usage) => usage[of] ?? []);
-    return reported.length === 0 ? null : reported.reduce((whole, one) => whole + one, 0);
-  };
-  if (usages.length === 0) return null;
-  return {
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    cachedTokens: sum('cachedTokens'),
-  };
 }
 
 /** The operator sees which tools the client was asked to run, even if the model said nothing. */
