@@ -12,9 +12,8 @@ import type { Abandoned, Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import { mediaOf, type Media, type Message } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
-import type { Usage } from '../domain/outcome.ts';
 import { lineOfAttachment, withLines } from '../domain/surroundings.ts';
-import type { TraceStep } from '../domain/trace.ts';
+import { usageOfSteps, type TraceStep } from '../domain/trace.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { readAttachments } from './attachments/reading.ts';
@@ -151,7 +150,7 @@ async function decideRequest(
   if (decision.kind === 'apology' && isWithoutTools) {
     return refused('tools', 'No model of this brain can call tools.', decision);
   }
-  return { decision, end: { kind: 'decided', decision, usage: usageIn(turnContext.steps) } };
+  return { decision, end: { kind: 'decided', decision, usage: usageOfSteps(turnContext.steps) } };
 }
 
 function refused(fault: 'picture' | 'tools', why: string, decision?: Decision): RequestEnd {
@@ -213,23 +212,6 @@ const toolFailures: ReadonlySet<'answer' | FailureKind> = new Set([
 function failedByTools(steps: readonly TraceStep[]): boolean {
   const results = steps.flatMap((step) => (step.kind === 'model' ? [step.result] : []));
   return results.length > 0 && results.every((result) => toolFailures.has(result));
-}
-
-/** The tokens of all models that answered; null: no provider reported any. */
-function usageIn(steps: readonly TraceStep[]): Usage | null {
-  const usages = steps.flatMap((step) =>
-    step.kind === 'model' && step.usage !== null ? [step.usage] : [],
-  );
-  const sum = (of: keyof Usage): number | null => {
-    const reported = usages.flatMap((usage) => usage[of] ?? []);
-    return reported.length === 0 ? null : reported.reduce((whole, one) => whole + one, 0);
-  };
-  if (usages.length === 0) return null;
-  return {
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    cachedTokens: sum('cachedTokens'),
-  };
 }
 
 /** The operator sees which tools the client was asked to run, even if the model said nothing. */
