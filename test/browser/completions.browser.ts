@@ -114,8 +114,8 @@ browserTest(
     assert.equal(await page.getByLabel('Channel', { exact: true }).inputValue(), 'completions');
     await view.assertAccessible();
     await page.goto('/ui?view=overview');
-    const channels = page.getByRole('table', { name: 'Channels' });
-    await channels.getByText(`http://${site.bind}/v1`).waitFor();
+    const offered = page.getByRole('row').filter({ hasText: `http://${site.bind}/v1` });
+    await offered.getByText('up', { exact: true }).waitFor();
     await page.goto('/ui?view=flow');
     await page
       .getByRole('list', { name: 'Channels' })
