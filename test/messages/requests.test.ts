@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { openLedger, type OpenStore } from '../../src/app/storage.ts';
-import { RunningConfig, type RoutedDoor } from '../../src/app/running-config.ts';
+import { RunningConfig, type RoutedChannel } from '../../src/app/running-config.ts';
 import { Runtime, type RuntimeOptions } from '../../src/app/runtime.ts';
 import type { Brain, Turn, TurnContext } from '../../src/brains/brain.ts';
 import { historyBounds } from '../../src/domain/conversation.ts';
@@ -52,7 +52,7 @@ const pictures: Pictures = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-function doorTo(door: FakeDoor, brain: Brain): RoutedDoor {
+function doorTo(door: FakeDoor, brain: Brain): RoutedChannel {
   const [route] = everyMessageTo(brain);
   const name = completionsChannel;
   const rules = { session: null, access: null, reading: { pictures } };
