@@ -4,7 +4,7 @@
  */
 import type { ApplicationLink } from '../admin/application.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
-import type { ChannelType } from '../channels/registry.ts';
+import type { RunningType } from '../channels/registry.ts';
 import type { Config, Secrets } from '../config/config.ts';
 import type { ConfigProblem } from '../config/problems.ts';
 import type { ConfigPlace } from '../config/inspect.ts';
@@ -59,7 +59,7 @@ export type Inside = {
   readonly admissions: Admissions;
   readonly channels: () => readonly (ChannelHealth & {
     readonly name: string;
-    readonly type: ChannelType;
+    readonly type: RunningType;
   })[];
 };
 
@@ -73,11 +73,13 @@ export type Around = {
 };
 
 /**
- * `webhooks`: the URLs that messages are POSTed to, in the order of the file. `window`: where the
- * application's window finds its pages; null: there is no application.
+ * `webhooks`: the URLs that messages are POSTed to, in the order of the file. `completions`: the
+ * base URL of the API for clients; null: there is none. `window`: where the application's window
+ * finds its pages; null: there is no application.
  */
 export type Listening = {
   readonly webhooks: readonly string[];
+  readonly completions: string | null;
   readonly admin: string | null;
   readonly window: WindowPlace | null;
 };

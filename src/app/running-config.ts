@@ -10,7 +10,7 @@
 import type { Brain } from '../brains/brain.ts';
 import type { Receive, Channel, ChannelProblem } from '../channels/channel.ts';
 import type { ModelConfig } from '../config/config.ts';
-import type { ChannelType } from '../channels/registry.ts';
+import type { RunningType } from '../channels/registry.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
 import { botOf, channelTypeOf, registeredNameOf, type ChannelKey } from '../domain/ids.ts';
@@ -30,12 +30,12 @@ export type RoutedChannel = Pick<
   ActiveChannel,
   'name' | 'channel' | 'routes' | 'session' | 'access'
 > & {
-  readonly type: ChannelType;
+  readonly type: RunningType;
   /** How to read attachments on this channel, and how long to merge messages into one turn. */
   readonly reading?: Pick<ActiveChannel, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
-/** A model of a brain that has a route, even if the privacy filter drops it. */
+/** A model of a brain that is in use, even if the privacy filter drops it. */
 export type RoutedModel = {
   readonly brain: string;
   readonly sensitivity: Sensitivity;
@@ -190,8 +190,8 @@ export class RunningConfig {
   }
 
   /**
-   * A connection taken over from the previous configuration replaces the channel made for its
-   * place.
+   * The channels that have a route, and the API of chat completions. A connection taken over from
+   * the previous configuration replaces the channel made for its place.
    */
   get channels(): readonly RoutedChannel[] {
     return this.#channels;

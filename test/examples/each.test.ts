@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { validateText } from '../../src/config/validate.ts';
 import { asks, bodyOf, inTurn, lastOf } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
@@ -20,10 +21,19 @@ type Example = {
 
 const read = (file: string): Example =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')) as Example;
-/** Other tests run the examples for messengers, with fakes of those. */
-const onWebhooks = globSync('*.json', { cwd: folder }).filter(
-  (file) => read(file).channels[0]?.webhook !== undefined,
-);
+/** Other tests run the examples for messengers and for API clients, with fakes of those. */
+const onWebhooks = globSync('*.json', { cwd: folder }).filter((file) => {
+  const { channels }: Partial<Example> = read(file);
+  return channels?.[0]?.webhook !== undefined;
+});
+
+test('no example has a problem, and that for API clients warns of nothing', () => {
+  for (const file of globSync('*.json', { cwd: folder })) {
+    const { kind, problems } = validateText(readFileSync(join(folder, file), 'utf8'));
+    assert.equal(kind, 'valid', `${file}: ${JSON.stringify(problems)}`);
+    if (file === 'open-webui.json') assert.deepEqual(problems, []);
+  }
+});
 
 for (const file of onWebhooks) {
   test(`examples/${file} boots and answers`, async () => {
@@ -52,6 +62,29 @@ for (const file of onWebhooks) {
     assert.equal(reply!.headers.authorization?.split(' ')[0], bearer);
   });
 }
+
+test('the brain of the example for API clients answers them, without any channel', async () => {
+  await using scene = await scratch();
+  await using local = await startFakeOllama({ answer: 'four' });
+  const port = await freePort();
+  const example = read('open-webui.json') as Example & { completions: Record<string, unknown> };
+  example.brains[0]!.models[0]!.base_url = local.url;
+  example.completions['bind'] = `127.0.0.1:${port}`;
+  example.observability = { enabled: false };
+  const key = 'a-key-of-the-clients';
+  const file = await writeConfig(scene.path, example);
+  await using _program = await serveHere(file, port, { COMPLETIONS_TOKEN: key });
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'assistant',
+      messages: [{ role: 'user', content: 'What is two and two?' }],
+    }),
+  });
+  const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
+  assert.equal(choices[0]!.message.content, 'four');
+});
 
 test('when the local model fails, the paid one is asked second', async () => {
   await using scene = await scratch();

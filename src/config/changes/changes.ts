@@ -199,7 +199,7 @@ function caseChanges(subject: string, before: Value, after: Value): readonly Cha
   return [note(`${subject}: its test cases are changed (${count(before)} → ${count(after)})`)];
 }
 
-const blocks = ['storage', 'session', 'observability', 'admin'] as const;
+const blocks = ['storage', 'session', 'observability', 'admin', 'completions'] as const;
 
 function blockChanges(
   before: JsonObject,
@@ -294,7 +294,20 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
         : `${channelName(name)} connects`,
     );
   }
-  return sentences;
+  return [...sentences, ...apiSentences(before, after, refused.has('completions.bind'))];
+}
+
+/** @param stays whether the running service refuses the new address */
+function apiSentences(before: Value, after: Value, stays: boolean): readonly string[] {
+  const api = { block: 'completions', bind: schema.fields.completions.fields.bind.default };
+  const [old, now] = [before, after].map((document) => {
+    const whole = objectOf(document);
+    return isObject(whole[api.block]) ? bindOf(whole, api) : null;
+  });
+  if (old === now || stays) return [];
+  if (now === null) return ['the completions API stops listening'];
+  const more = old === null ? '' : ` in the place of ${old}`;
+  return [`the completions API listens on ${now}${more}`];
 }
 
 function kindIn(channel: JsonObject): ChannelKind | undefined {
@@ -329,7 +342,7 @@ function reconnectSentences(
   return [`${listenerName(name)} listener restarts: it listens on ${now} in the place of ${old}`];
 }
 
-function bindOf(channel: JsonObject, listener: Listener): string {
+function bindOf(channel: JsonObject, listener: Pick<Listener, 'block' | 'bind'>): string {
   const block = channel[listener.block];
   const bind = isObject(block) ? block['bind'] : undefined;
   return typeof bind === 'string' && bind !== '' ? bind : listener.bind;
