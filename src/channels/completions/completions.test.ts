@@ -322,12 +322,15 @@ test('the newest four pictures can be fetched, each once and within its bound', 
     type: 'image_url',
     image_url: { url: dataUrl(bytes) },
   }));
-  const asking = ask(api, chatPath, question({ messages: [{ role: 'user', content }] }));
+  const messages = [content.slice(0, 2), content.slice(2)].map((parts) => ({
+    role: 'user',
+    content: parts,
+  }));
+  const asking = ask(api, chatPath, question({ messages }));
   const { request } = await api.opened();
-  const line = request.lines[0]!;
-  const media = line.role === 'user' ? line.media : [];
-  assert.deepEqual(api.accept.messages[0]!.media, media[0]);
-  assert.deepEqual(api.accept.messages[0]!.further, media.slice(1));
+  const media = request.lines.flatMap((line) => (line.role === 'user' ? line.media : []));
+  assert.deepEqual(api.accept.messages[0]!.media, media[2]);
+  assert.deepEqual(api.accept.messages[0]!.further, media.slice(3));
   const fetch = (at: number, max = 1_000): ReturnType<typeof api.channel.fetch> =>
     api.channel.fetch(media[at]!.file!, max, new Stopper());
   assert.equal((await fetch(0)).kind, 'failed');

@@ -197,11 +197,12 @@ function readTools(value: unknown): readonly ToolNotice[] {
     }
     if (names.has(name)) refuse(`${path}.function.name`, 'another tool has this name');
     names.add(name);
+    const place = `${path}.function.parameters`;
     const parameters = fields['parameters'] ?? { type: 'object', properties: {} };
     return {
       name,
       description: text(fields, 'description', `${path}.function.`) ?? '',
-      parameters: shallow(record(parameters, `${path}.function.parameters`), path),
+      parameters: shallow(record(parameters, place), place),
     };
   });
 }
@@ -246,6 +247,9 @@ class LineReader {
     if (isEmpty) refuse(`${path}.content`, 'the newest message of the user is empty');
     if (line.role === 'user' && line.text.length > newestCharactersMax) {
       tooLong('the newest message of the user is too long');
+    }
+    if (line.role === 'user' && line.media.length > picturesMax) {
+      refuse(`${path}.content`, `svc reads at most ${picturesMax} pictures of the newest message`);
     }
     return { lines: this.#lines, newest: at };
   }
