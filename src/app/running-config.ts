@@ -35,7 +35,7 @@ export type RoutedChannel = Pick<
   readonly reading?: Pick<ActiveChannel, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
-/** A model of a brain that has a route, even if the privacy filter drops it. */
+/** A model of a brain that is in use, even if the privacy filter drops it. */
 export type RoutedModel = {
   readonly brain: string;
   readonly sensitivity: Sensitivity;
