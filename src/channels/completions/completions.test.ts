@@ -112,7 +112,7 @@ test('a stream has the role, the text in parts, the reason, the usage and the en
   const more = await reader.next();
   await api.reply(answered('Hello world', { isCut: true }));
   const events = eventsOf(first + more + (await reader.rest())) as Json[];
-  assert.equal(events.pop() as unknown, '[DONE]');
+  assert.equal(events.pop(), '[DONE]');
   const usage = events.pop()!;
   assert.deepEqual(usage['choices'], []);
   assert.deepEqual(usage['usage'], { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
@@ -219,7 +219,7 @@ test('a stop ends the text, and no part of it goes out before', async () => {
   await api.reply(answered('one ENtwo ENDthree', { isCut: true }));
   const events = eventsOf(first + (await reader.rest())).slice(0, -1) as Json[];
   const choices = events.map((event) => (event['choices'] as Json[])[0]!);
-  const text = choices.map(({ delta }) => (delta as Json)['content'] ?? '').join('');
+  const text = choices.map(({ delta }) => (delta as { content?: string }).content).join('');
   assert.equal(text, 'one ENtwo ');
   assert.equal(choices.at(-1)!['finish_reason'], 'stop');
 });
@@ -378,8 +378,9 @@ test('without room, and with a ledger that refuses or throws, the answer says so
   api.accept.free = 1;
   api.accept.next = [{ kind: 'refused', reason: 'storage_failed', retryAfterMs: 2_500 }];
   assert.deepEqual(await statusOf(), [503, '3', 'storage_failed']);
-  const rejecting = { then: (_: unknown, reject: (e: Error) => void) => reject(new Error('x')) };
-  api.accept.next = [rejecting as never];
+  api.accept.next.shift = () => {
+    throw new Error('broken');
+  };
   assert.deepEqual(await statusOf(), [500, null, 'fault']);
   assert.ok(api.calls.some(([name]) => name === 'faulted'));
 });
