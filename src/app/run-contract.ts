@@ -73,11 +73,13 @@ export type Around = {
 };
 
 /**
- * `webhooks`: the URLs that messages are POSTed to, in the order of the file. `window`: where the
- * application's window finds its pages; null: there is no application.
+ * `webhooks`: the URLs that messages are POSTed to, in the order of the file. `completions`: the
+ * base URL of the API for clients; null: there is none. `window`: where the application's window
+ * finds its pages; null: there is no application.
  */
 export type Listening = {
   readonly webhooks: readonly string[];
+  readonly completions: string | null;
   readonly admin: string | null;
   readonly window: WindowPlace | null;
 };

@@ -15,7 +15,7 @@ import { Control } from './config/control.ts';
 import { ModelWatch } from './config/model-warnings.ts';
 import type { ConfigSnapshot } from './config/prepare.ts';
 import { problemOfSkills, warningOfSkill } from './config/skill-warnings.ts';
-import { createIdSource, type IdSource } from '../domain/ids.ts';
+import { completionsChannel, createIdSource, type IdSource } from '../domain/ids.ts';
 import { describeLost } from './draining.ts';
 import { Runtime, type UnsettledRows } from './runtime.ts';
 import { FollowingClock, type ClockReading } from '../lib/clock.ts';
@@ -437,15 +437,21 @@ function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
   const webhooks = config.channels.filter(isListener).filter(({ name }) => routed.has(name));
   return {
     webhooks: webhooks.map(({ bind, path }) => `http://${bind.text}${path}`),
+    completions: config.completions && `http://${config.completions.bind.text}/v1`,
     admin: placed?.admin == null ? null : `http://${placed.admin}/ui`,
     window: placed?.window ?? null,
   };
 }
 
 /** The addresses, for the log. */
-function describeWhere({ webhooks, admin, window }: Listening): Readonly<Record<string, unknown>> {
+function describeWhere({
+  webhooks,
+  completions,
+  admin,
+  window,
+}: Listening): Readonly<Record<string, unknown>> {
   const webhook = webhooks.length === 0 ? null : webhooks.join(', ');
-  const others = { webhook, admin };
+  const others = { webhook, ...(completions !== null && { completions }), admin };
   return window === null ? others : { ...others, window: window.origin };
 }
 
@@ -476,7 +482,15 @@ export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
 /**
  * Only a listener can fail to get a configured address. An address from a flag is not configured.
  */
-function refusalOf({ code, message, channel }: ChannelProblem, { channels }: Config): Ending {
+function refusalOf(
+  { code, message, channel }: ChannelProblem,
+  { channels, completions }: Config,
+): Ending {
+  if (channel === completionsChannel && completions?.bind.byFlag === undefined) {
+    const address = completions?.bind.text ?? '';
+    const unbound = code === 'bind_failed' ? { field: 'completions.bind', address } : null;
+    return { kind: 'refused', code, message, unbound };
+  }
   const index = channels.findIndex(({ name }) => name === channel);
   const listener = channels.filter(isListener).find(({ name }) => name === channel);
   const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;

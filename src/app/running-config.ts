@@ -35,6 +35,9 @@ export type RoutedChannel = Pick<
   readonly reading?: Pick<ActiveChannel, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
+/** The API of chat completions. It runs like a channel, and is none of the file. */
+export type RoutedDoor = Omit<RoutedChannel, 'type'> & { readonly type: 'completions' };
+
 /** A model of a brain that has a route, even if the privacy filter drops it. */
 export type RoutedModel = {
   readonly brain: string;
@@ -160,7 +163,7 @@ export class RunningConfig {
   readonly #text: string;
   readonly brains: ReadonlyMap<string, Brain>;
   readonly models: readonly RoutedModel[];
-  #channels: readonly RoutedChannel[];
+  #channels: readonly (RoutedChannel | RoutedDoor)[];
   #events: Events | null = null;
   #opened: Lifetime | null = null;
   readonly #deps: RunningConfigDeps | null;
@@ -172,7 +175,7 @@ export class RunningConfig {
   /** @param text of the configuration */
   constructor(
     text: string,
-    channels: readonly RoutedChannel[],
+    channels: readonly (RoutedChannel | RoutedDoor)[],
     brains: ReadonlyMap<string, Brain>,
     models: readonly RoutedModel[] = [],
     deps: RunningConfigDeps | null = null,
@@ -190,11 +193,11 @@ export class RunningConfig {
   }
 
   /**
-   * A connection taken over from the previous configuration replaces the channel made for its
-   * place.
+   * The channels of the file that have a route. A connection taken over from the previous
+   * configuration replaces the channel made for its place.
    */
   get channels(): readonly RoutedChannel[] {
-    return this.#channels;
+    return this.#channels.flatMap((one) => (one.type === 'completions' ? [] : [one]));
   }
 
   /** The open channels, by their key in the ledger. */
@@ -229,7 +232,7 @@ export class RunningConfig {
       opened.defer('the MCP servers', () => deps.close());
       deps.open();
     }
-    const channels: RoutedChannel[] = [];
+    const channels: (RoutedChannel | RoutedDoor)[] = [];
     for (const planned of this.#channels) {
       const { name, channel: made, routes, session, access, reading } = planned;
       const reused = before === null ? null : before.#reusableConnection(made);
@@ -255,7 +258,7 @@ export class RunningConfig {
   /** @returns null: the channel takes no part */
   async #openOne(
     opened: Lifetime,
-    { name, channel }: RoutedChannel,
+    { name, channel }: RoutedChannel | RoutedDoor,
   ): Promise<Connection | ChannelProblem | null> {
     let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
     const closeIfOwned = (): Promise<void> => this.#closeIfOwned(owned);

@@ -19,7 +19,7 @@ import { Pairings, type FillRandom } from '../pipeline/pairing/pairing.ts';
 import { sendReply, takeTurn, receive, receiveAtGate } from '../pipeline/pipeline.ts';
 import { WorkerPool } from '../pipeline/worker-pool.ts';
 import type { ChannelProblem, Cursor, ReceiveResult, Receive } from '../channels/channel.ts';
-import type { ChannelKey } from '../domain/ids.ts';
+import { completionsChannel, type ChannelKey } from '../domain/ids.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import { ByteSemaphore } from '../lib/fair-queue.ts';
 import { describeDraining } from './draining.ts';
@@ -71,6 +71,11 @@ export class Runtime {
   readonly #intake: Intake;
   readonly #unsubscribe: () => void;
   #runningConfig: RunningConfig | null = null;
+  /**
+   * The channel of API requests, after a configuration without it came into use: it ends the
+   * requests of its clients, which would wait in vain. Null: it is in use, or never was.
+   */
+  #leftDoor: ActiveChannel | null = null;
   /** The last swap that was requested. The next one begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
   /** Aborts when no more running configurations are accepted. */
@@ -173,8 +178,13 @@ export class Runtime {
     this.pairings.use(messengers.map(({ name }) => name));
     const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
     this.#deps.ledger.remember(widestOf(bounds));
-    this.#deps.ledger.serve([...runningConfig.activeChannels.keys()]);
-    this.#matchWorkerPools(runningConfig);
+    const { activeChannels } = runningConfig;
+    const door = before?.activeChannels.get(completionsChannel) ?? this.#leftDoor;
+    const isLeft = door !== null && !activeChannels.has(completionsChannel);
+    this.#leftDoor = isLeft ? { ...door, routes: [] } : null;
+    const served = [...activeChannels.keys(), ...(isLeft ? [completionsChannel] : [])];
+    this.#deps.ledger.serve(served);
+    this.#matchWorkerPools(served);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
     const { events } = this.#deps;
     const { cluster } = this.#options;
@@ -232,15 +242,15 @@ export class Runtime {
   }
 
   /**
-   * Keeps a pair of worker pools per active channel. Work of other channels waits in the ledger.
+   * Keeps a pair of worker pools per served channel. Work of other channels waits in the ledger.
    */
-  #matchWorkerPools(runningConfig: RunningConfig): void {
+  #matchWorkerPools(served: readonly ChannelKey[]): void {
     for (const [key, pair] of this.#workerPools) {
-      if (runningConfig.activeChannels.has(key)) continue;
+      if (served.includes(key)) continue;
       stop(pair);
       this.#workerPools.delete(key);
     }
-    for (const key of runningConfig.activeChannels.keys()) {
+    for (const key of served) {
       if (!this.#workerPools.has(key)) this.#workerPools.set(key, this.#workerPoolsFor(key));
       const pair = this.#workerPools.get(key)!;
       pair.in.wake();
@@ -277,8 +287,9 @@ export class Runtime {
     step: (deps: Deps, channel: ActiveChannel, claim: C) => Promise<void>,
   ): Promise<void> {
     const runningConfig = this.#runningConfig;
-    const channel = runningConfig?.activeChannels.get(key);
-    if (runningConfig === null || channel === undefined) return this.#deps.ledger.release(claim);
+    const left = key === completionsChannel ? this.#leftDoor : null;
+    const channel = runningConfig?.activeChannels.get(key) ?? left;
+    if (runningConfig === null || channel === null) return this.#deps.ledger.release(claim);
     const work = runningConfig.enter(claim.stop);
     try {
       await step(this.#deps, channel, claim);

@@ -21,6 +21,8 @@ import {
 } from '../channels/registry.ts';
 import { createTelegramChannel } from '../channels/telegram/telegram.ts';
 import { createDiscordChannel } from '../channels/discord/discord.ts';
+import { createCompletionsChannel } from '../channels/completions/completions.ts';
+import { OpenRequests } from '../channels/completions/open-requests.ts';
 import { createWebhookChannel, type BearerChecks } from '../channels/webhook/webhook.ts';
 import type {
   AgentConfig,
@@ -33,6 +35,7 @@ import type {
 import type { EnvName } from '../config/secret-value.ts';
 import { rankModels } from '../config/rank.ts';
 import type { Events } from '../domain/event.ts';
+import { completionsChannel } from '../domain/ids.ts';
 import type { NoteScope } from '../domain/note.ts';
 import { openAccess } from '../pipeline/gate.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
@@ -54,7 +57,12 @@ import { PromptRecords } from '../brains/models/prompt-records.ts';
 import { RelayDetections } from '../brains/models/relay-detection.ts';
 import type { Model } from '../brains/models/model.ts';
 import { retryDelayMs } from '../brains/models/provider-call.ts';
-import { RunningConfig, type RoutedChannel, type RoutedModel } from './running-config.ts';
+import {
+  RunningConfig,
+  type RoutedChannel,
+  type RoutedDoor,
+  type RoutedModel,
+} from './running-config.ts';
 import { createConsensus } from '../brains/policies/consensus.ts';
 import type { Pictures } from '../pipeline/attachments/picture/picture.ts';
 import { createPictures } from '../pipeline/attachments/picture/remaker.ts';
@@ -77,6 +85,8 @@ export type ServiceDeps = Clock & {
   readonly listeners: Listeners;
   /** Checks of the bearers that the webhook's senders present. */
   readonly bearerChecks: BearerChecks;
+  /** The requests of API clients that wait for an answer. */
+  readonly openRequests: OpenRequests;
   readonly events: Events;
   /** What running configurations learnt about models that a runtime may forward. */
   readonly relayDetections: RelayDetections;
@@ -98,7 +108,10 @@ export type ServiceDeps = Clock & {
 };
 
 /** The dependencies that a brain and its models need. */
-export type BrainDeps = Omit<ServiceDeps, 'bearerChecks' | 'events' | 'listeners' | 'mcp'> &
+export type BrainDeps = Omit<
+  ServiceDeps,
+  'bearerChecks' | 'openRequests' | 'events' | 'listeners' | 'mcp'
+> &
   ModelDeps & { readonly mcp: McpSource };
 
 /** For a trial: its calls count in no metric or health, and hold back no call of the service. */
@@ -180,10 +193,14 @@ function agentOptions(
   };
 }
 
-/** The mark of one session of one brain. Another process makes another mark. */
-function markOf({ message, session = 0 }: Turn, brain: string, key: Uint8Array): string {
-  const { channel, conversation } = message;
-  const of = JSON.stringify([channel, conversation, brain, session]);
+/**
+ * The mark of one session of one brain, or of all requests of one API client. Another process makes
+ * another mark.
+ */
+function markOf({ message, session = 0, given }: Turn, brain: string, key: Uint8Array): string {
+  const { channel, conversation, sender } = message;
+  const whose = given === undefined ? conversation : sender.id;
+  const of = JSON.stringify([channel, whose, brain, session]);
   const hex = nodeCrypto().createHmac('sha256', key).update(of).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
 }
@@ -251,8 +268,8 @@ function serversOf({ brains, channels }: Config): readonly string[] {
 }
 
 /**
- * Makes the running configuration of one text: the brains that have a route, and each routed
- * channel.
+ * Makes the running configuration of one text: the brains that have a route or stand behind the API
+ * of chat completions, that API, and each routed channel.
  * @param skills texts by the brain's name
  */
 export function createRunningConfig(
@@ -262,13 +279,14 @@ export function createRunningConfig(
   deps: ServiceDeps,
   skills: ReadonlyMap<string, string>,
 ): RunningConfig {
-  const routed = config.brains.filter(({ name }) =>
-    config.routes.some(({ brain }) => brain === name),
+  const offered = config.completions?.brains ?? [];
+  const routed = config.brains.filter(
+    ({ name }) => offered.includes(name) || config.routes.some(({ brain }) => brain === name),
   );
   const mcp = new McpServers(routed, secrets, deps);
   const brainDeps = { ...deps, reserved: deps.reserved.withServers(serversOf(config)), mcp };
   const brains = new Map<string, Brain>();
-  const channels: RoutedChannel[] = [];
+  const channels: (RoutedChannel | RoutedDoor)[] = [];
   const planned: RoutedModel[] = [];
   for (const brainConfig of routed) {
     const { name, sensitivity } = brainConfig;
@@ -295,7 +313,36 @@ export function createRunningConfig(
       reading: readingOf(channelConfig, deps),
     });
   }
+  const door = createDoor(config, secrets, deps, brains);
+  if (door !== null) channels.push(door);
   return new RunningConfig(text, channels, brains, planned, mcp);
+}
+
+/** The API of chat completions. Each request has its route already. Null: it is not configured. */
+function createDoor(
+  { completions, observability }: Config,
+  secrets: Secrets,
+  deps: ServiceDeps,
+  brains: ReadonlyMap<string, Brain>,
+): RoutedDoor | null {
+  if (completions === null) return null;
+  const offered = completions.brains.map((name) => brains.get(name)!);
+  const channel = createCompletionsChannel({
+    ...deps,
+    config: completions,
+    token: secretOf(secrets, completions.tokenEnv) ?? '',
+    offered: new Map(offered.map(({ name, agent }) => [name, { isAgent: agent !== null }])),
+    allowedHosts: () => observability.allowedHosts,
+  });
+  return {
+    name: completionsChannel,
+    type: 'completions',
+    channel,
+    routes: offered.map((brain) => ({ number: 0, brain, when: null, description: null })),
+    session: null,
+    access: null,
+    reading: { pictures: deps.pictures },
+  };
 }
 
 /**
@@ -327,6 +374,7 @@ export function createServiceDeps(
     deadlines,
     listeners,
     bearerChecks: new Map(),
+    openRequests: new OpenRequests(),
     events,
     relayDetections: new RelayDetections(),
     bounds: new CallBounds(),

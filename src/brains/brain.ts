@@ -98,8 +98,9 @@ export type Turn = {
   /** Loads the pictures of the history, for models with vision; never rejects. Absent: none. */
   readonly pictured?: () => Promise<EarlierPictures>;
   /**
-   * The conversation that an API client brought along; then `history` is empty. Absent: svc's own
-   * memory of the conversation counts.
+   * The conversation that an API client brought along; then `history` is empty, and `pictured` is
+   * absent, because the pictures are in these lines. Absent: svc's own memory of the conversation
+   * counts.
    */
   readonly given?: GivenConversation;
   /** The decided call with which the turn begins, before the first model call; absent: none. */

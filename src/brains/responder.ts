@@ -1,9 +1,10 @@
 /** A brain that asks its models once, and its apologies and reports when they fail. */
+import type { CompletionOptions } from '../domain/completion.ts';
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision, ApologyFacts } from '../domain/decision.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Budget } from '../domain/spend.ts';
-import { selectByVision, linesOfTurn, type VisionModels } from './turn-lines.ts';
+import { selectByVision, linesOfTurn, keptFromIn, type VisionModels } from './turn-lines.ts';
 import type { Brain, TurnContext, EarlierPictures, Turn } from './brain.ts';
 import type { Candidate, RequestFor, ModelCall } from './model-call.ts';
 import { dispatch, type DispatchDeps, type Dispatched } from './dispatch.ts';
@@ -11,6 +12,8 @@ import { noLocalModel, quoteFor, filterMembers, turnsIn, isUnanswered } from './
 import { keptText } from '../domain/kept-text.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import { failure, type Failure, type FailureKind } from '../domain/failure.ts';
+import type { Outcome, ToolCall } from '../domain/outcome.ts';
+import { withCutNotice } from '../domain/model-words.ts';
 
 export type ResponderOptions = DispatchDeps & {
   readonly name: string;
@@ -91,19 +94,25 @@ class Responder implements Brain {
       votes,
       why,
     });
-    return decisionOf(dispatched);
+    return decisionOf(dispatched, turn);
   }
 }
 
-/** Models with the same view get the same request. */
+/**
+ * Models with the same view get the same request. No view leaves out a client's tool: a model that
+ * cannot call the tools fails, so that the client learns it.
+ */
 function requestMaker(
   turn: Turn,
   sensitivity: Sensitivity,
   { deadlineAt, budgetGuard }: TurnContext,
   visionModels: VisionModels,
-  system: string | null,
+  systemPrompt: string | null,
 ): RequestFor {
-  const { history } = turn;
+  const { history, given } = turn;
+  const prompts = [systemPrompt, given?.system ?? null].filter((prompt) => prompt !== null);
+  const system = prompts.length === 0 ? null : prompts.join('\n\n');
+  const asked = given === undefined ? { tools: [] } : askedIn(given);
   const requestWith = (
     shown: readonly TurnRow[],
     quoted: QuotedBlock | null,
@@ -112,8 +121,8 @@ function requestMaker(
     const lines = linesOfTurn(turn, shown, pictured, quoted);
     const all = quoted === null ? shown : [...shown, quoted];
     const strict = strictest(sensitivity, ...all.map((one) => one.sensitivity));
-    const keptFrom = lines.length - 1;
-    return { sensitivity: strict, system, lines, keptFrom, tools: [], deadlineAt, budgetGuard };
+    const keptFrom = keptFromIn(turn, lines);
+    return { sensitivity: strict, system, lines, keptFrom, ...asked, deadlineAt, budgetGuard };
   };
   const fullQuote = turn.quoted ?? null;
   const fullRequest = requestWith(history, fullQuote);
@@ -126,9 +135,19 @@ function requestMaker(
   };
 }
 
+/** A client's wishes in the form of a request. */
+function askedIn({ tools, mayCall, toolChoice, outputTokensMax }: CompletionOptions) {
+  return {
+    tools,
+    mayCall,
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(outputTokensMax !== null && { outputTokensMax }),
+  };
+}
+
 const noConsensus = { apology: 'no_consensus' } as const;
 
-function decisionOf({ verdict, calls }: Dispatched): Decision {
+function decisionOf({ verdict, calls }: Dispatched, turn: Turn): Decision {
   const { why } = verdict;
   if (verdict.kind === 'none') {
     const apology = verdict.reason === 'no_consensus' ? noConsensus : apologyOf(calls);
@@ -136,7 +155,42 @@ function decisionOf({ verdict, calls }: Dispatched): Decision {
   }
   const { model, outcome } = calls[verdict.slot]!;
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
-  return { kind: 'reply', text: outcome.text, model, why };
+  const wanted = wantedCalls(outcome, turn);
+  return {
+    kind: 'reply',
+    ...repliedText(outcome, turn),
+    model,
+    why,
+    ...(wanted.length > 0 && { calls: wanted }),
+  };
+}
+
+type Answer = Pick<Extract<Outcome, { kind: 'answer' }>, 'text' | 'calls' | 'isCut'>;
+
+/** A client learns from `isCut` that the text is cut. A person reads it below the text. */
+export function repliedText(
+  { text, isCut }: Pick<Answer, 'text' | 'isCut'>,
+  { given }: Pick<Turn, 'given'>,
+): { readonly text: string; readonly isCut?: true } {
+  if (isCut !== true) return { text };
+  return { text: given === undefined ? withCutNotice(text) : text, isCut };
+}
+
+/**
+ * The calls of a client's tools. The ids are new in the client's conversation, because providers
+ * refuse an id that stands in it twice.
+ */
+function wantedCalls({ calls }: Answer, { given, message }: Turn): readonly ToolCall[] {
+  if (given === undefined || !given.mayCall || given.tools.length === 0) return [];
+  const before = [...given.before, ...given.after];
+  const ids = new Set(
+    before.flatMap((line) => (line.role === 'calls' ? line.calls.map(({ id }) => id) : [])),
+  );
+  return calls.map((call, at) => {
+    const id = call.id === '' || ids.has(call.id) ? `call_${message.id}_${at}` : call.id;
+    ids.add(id);
+    return { ...call, id };
+  });
 }
 
 /** The most answers of a turn that are kept besides its reply. */
@@ -156,7 +210,9 @@ function reportUnsent(
   const unsent: UnsentAnswer[] = [];
   for (const call of calls) {
     if (call === chosen || call.outcome?.kind !== 'answer') continue;
-    unsent.push({ model: call.model, text: keptText(call.outcome.text) });
+    const { text, calls: wanted } = call.outcome;
+    const words = text === '' ? wanted.map(({ name }) => name).join(', ') : text;
+    unsent.push({ model: call.model, text: keptText(words) });
     if (unsent.length === unsentMax) break;
   }
   if (unsent.length > 0) turnContext.keepUnsent(unsent);

@@ -17,14 +17,15 @@ import type { Decision } from '../domain/decision.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { unlessStopped } from '../lib/stop.ts';
-import type { Vision } from './models/model.ts';
+import { picturesOn, type RequestLine, type Vision } from './models/model.ts';
 import type { Candidate } from './model-call.ts';
 
-/** Changes the text of a line. `row`: the turn of the line; null: the newest line. */
+/** Changes the text of a line. `row`: the turn of the line; null: it has none in svc's memory. */
 export type RewordLine = (line: HistoryLine, row: TurnRow | null) => Omit<HistoryLine, 'role'>;
 
 /**
- * The lines of the history, then the newest message with its attachments and its quotation.
+ * The lines of the history, then the newest message with its attachments and its quotation. The
+ * lines that an API client brought along stand around the newest message.
  *
  * The next turn has the newest line in its history with the same bytes, so that a provider can use
  * its prompt cache. There are two exceptions. Later turns have only the beginning of a long file.
@@ -34,19 +35,51 @@ export type RewordLine = (line: HistoryLine, row: TurnRow | null) => Omit<Histor
  * @param reword absent: each line keeps its text
  */
 export function linesOfTurn(
-  turn: Pick<Turn, 'message' | 'text' | 'attachments'>,
+  turn: Pick<Turn, 'message' | 'text' | 'attachments' | 'given'>,
   history: readonly TurnRow[],
   pictured: EarlierPictures | null = null,
   quoted: QuotedBlock | null = null,
   reword?: RewordLine,
-): readonly HistoryLine[] {
+): readonly RequestLine[] {
+  const { before: linesBefore = [], after: linesAfter = [] } = turn.given ?? {};
+  const given = (line: RequestLine): RequestLine => givenLine(line, pictured !== null, reword);
   const before =
     pictured === null && reword === undefined
       ? linesOf(history)
       : history.flatMap((row) => linesWith(row, pictured, reword));
   const newest = newestLine(turn, pictured !== null, quoted);
-  return [...before, reword === undefined ? newest : { ...newest, ...reword(newest, null) }];
+  return [
+    ...before,
+    ...linesBefore.map(given),
+    reword === undefined ? newest : { ...newest, ...reword(newest, null) },
+    ...linesAfter.map(given),
+  ];
 }
+
+/**
+ * The index of the first line that no model may lose: the newest message. A client's calls and
+ * their results stay, too, because a result without its call is refused.
+ */
+export function keptFromIn(turn: Pick<Turn, 'given'>, lines: readonly RequestLine[]): number {
+  const newest = lines.length - 1 - (turn.given?.after.length ?? 0);
+  const firstCall = lines.findIndex(({ role }) => role === 'calls' || role === 'result');
+  return firstCall < 0 ? newest : Math.min(newest, firstCall);
+}
+
+/** The line has the form that it had as the newest one, so that prompt caches work. */
+function givenLine(line: RequestLine, sees: boolean, reword: RewordLine | undefined): RequestLine {
+  if (line.role === 'calls' || line.role === 'result') return line;
+  const { pictures = [], ...plain } = line;
+  const notices = pictures.map((picture) =>
+    lineOfAttachment({ kind: 'picture', name: givenPictureName, picture }, sees),
+  );
+  const worded = notices.length === 0 ? plain : { ...plain, text: withLines(line.text, notices) };
+  const changed = reword === undefined ? worded : { ...worded, ...reword(worded, null) };
+  return sees && pictures.length > 0 ? { ...changed, pictures } : changed;
+}
+
+/** The name of a picture of a client, whose API has no names of files. */
+export const givenPictureName = 'photo';
 
 function newestLine(
   { message, text, attachments }: Pick<Turn, 'message' | 'text' | 'attachments'>,
@@ -112,7 +145,9 @@ export function selectByVision(
   turnContext: TurnContext,
 ): VisionSelection | Promise<VisionSelection | Decision> {
   const hasPictures = turn.attachments?.some(({ kind }) => kind === 'picture') === true;
-  if (!hasPictures && turn.pictured === undefined) return { members, visionModels: noModels };
+  const isPictured =
+    turn.pictured !== undefined || turn.given?.before.some((line) => picturesOn(line).length > 0);
+  if (!hasPictures && isPictured !== true) return { members, visionModels: noModels };
   return visionSelectionOf(turn, members, order, sensitivity, turnContext);
 }
 

@@ -8,6 +8,7 @@ import { beginNamedStorage } from './frame/named-storage.ts';
 const table = {
   config: { type: 'string' },
   'webhook-bind': { type: 'strings' },
+  'completions-bind': { type: 'string' },
   'admin-addr': { type: 'string' },
   'log-level': { type: 'string', values: logLevels },
 } as const;
@@ -16,17 +17,19 @@ export const serve: Command = {
   name: 'serve',
   summary: 'Run the service',
   usage: `Usage: svc serve [--config <file>] [--webhook-bind [NAME=]<address>]
-                 [--admin-addr <address>] [--log-level <level>]
+                 [--completions-bind <address>] [--admin-addr <address>]
+                 [--log-level <level>]
 
 Runs the service until SIGTERM or SIGINT (Ctrl-C). Then it finishes its work in hand, and ends. A
 second signal ends it at once. On SIGHUP it reads the configuration file again and takes it into
 use; a SIGHUP from a terminal that closes stops the service.
 
-  --config <file>           the configuration file (default: svc.json)
-  --webhook-bind <address>  where the webhook listens, in the place of channels[].webhook.bind;
-                            NAME=ADDRESS for one of several webhooks, as often as needed
-  --admin-addr <address>    where the admin server listens, in the place of observability.addr
-  --log-level <level>       debug, info, warn or error (default: info)
+  --config <file>               the configuration file (default: svc.json)
+  --webhook-bind <address>      where the webhook listens, in the place of channels[].webhook.bind;
+                                NAME=ADDRESS for one of several webhooks, as often as needed
+  --completions-bind <address>  where the completions API listens, in the place of completions.bind
+  --admin-addr <address>        where the admin server listens, in the place of observability.addr
+  --log-level <level>           debug, info, warn or error (default: info)
 
 Several svc may share one configuration and listen at different addresses. An address is host:port,
 :port or [::1]:port. It holds until this svc ends, for every configuration that it takes. Commands

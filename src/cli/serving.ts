@@ -32,6 +32,7 @@ import { packageRoot, programVersion } from '../lib/program.ts';
 export type ServeFlags = {
   readonly config: string | null;
   readonly 'webhook-bind': readonly string[];
+  readonly 'completions-bind': string | null;
   readonly 'admin-addr': string | null;
   readonly 'log-level': string | null;
 };
@@ -53,6 +54,7 @@ export async function runServe(flags: ServeFlags, setup: ServeSetup): Promise<nu
   const addresses = readOwnAddresses({
     webhook: flags['webhook-bind'],
     admin: flags['admin-addr'],
+    completions: flags['completions-bind'],
   });
   if ('fault' in addresses) return wrongUsage(io, 'serve', addresses.fault);
   const file = useConfigFile(flags.config, io);

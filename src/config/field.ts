@@ -92,7 +92,10 @@ export type ListField = Common & {
   readonly type: 'list';
   readonly items: Field;
   readonly itemsMin?: number;
+  /** With the block of this name beside it, the list may be absent or empty. */
+  readonly unless?: string;
   readonly default?: readonly string[];
+  readonly defaultNote?: string;
 };
 
 /** Names of environment variables. The keys are the names that another program uses. */

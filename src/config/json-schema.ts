@@ -101,17 +101,22 @@ function integerSchema(field: IntegerField, optional: boolean): JsonObject {
 function listSchema(field: ListField, optional: boolean): JsonObject {
   return {
     description: field.description,
-    ...typed('array', optional),
+    ...typed('array', optional || isUnlessField(field)),
     items: schemaOf({ ...field.items, required: true }),
-    ...(field.itemsMin === undefined ? {} : { minItems: field.itemsMin }),
+    ...(field.itemsMin === undefined || isUnlessField(field) ? {} : { minItems: field.itemsMin }),
     ...(field.default === undefined ? {} : { default: field.default }),
   };
 }
 
 function objectSchema(field: ObjectField, optional: boolean): JsonObject {
   const fields = Object.entries(field.fields);
-  const required = fields.filter(([, { required: must }]) => must === true).map(([key]) => key);
-  const conditions = (field.conditions ?? []).map(conditionSchema);
+  const required = fields
+    .filter(([, inner]) => inner.required === true && !isUnlessField(inner))
+    .map(([key]) => key);
+  const conditions = [
+    ...(field.conditions ?? []).map(conditionSchema),
+    ...fields.flatMap(([key, inner]) => (isUnlessField(inner) ? [unlessSchema(key, inner)] : [])),
+  ];
   return {
     description: field.description,
     ...typed('object', optional),
@@ -120,6 +125,23 @@ function objectSchema(field: ObjectField, optional: boolean): JsonObject {
     additionalProperties: false,
     ...(required.length === 0 ? {} : { required }),
     ...(conditions.length === 0 ? {} : { allOf: conditions }),
+  };
+}
+
+type UnlessField = ListField & { readonly unless: string };
+
+function isUnlessField(field: Field): field is UnlessField {
+  return field.type === 'list' && field.unless !== undefined;
+}
+
+/** The field is there and not empty, or else the block is. */
+function unlessSchema(key: string, { unless, itemsMin }: UnlessField): JsonObject {
+  const present = { type: 'array', ...(itemsMin === undefined ? {} : { minItems: itemsMin }) };
+  return {
+    anyOf: [
+      { properties: { [unless]: { type: 'object' } }, required: [unless] },
+      { properties: { [key]: present }, required: [key] },
+    ],
   };
 }
 

@@ -12,12 +12,17 @@ export type OwnAddresses = {
   readonly webhook: ReadonlyMap<string | null, ListenAddress>;
   /** null: the configuration's address. */
   readonly admin: ListenAddress | null;
+  readonly completions: ListenAddress | null;
 };
 
-export const noOwnAddresses: OwnAddresses = { webhook: new Map(), admin: null };
+export const noOwnAddresses: OwnAddresses = { webhook: new Map(), admin: null, completions: null };
 
 /** The flags of `svc serve`. */
-export const addressFlags = { webhook: '--webhook-bind', admin: '--admin-addr' } as const;
+export const addressFlags = {
+  webhook: '--webhook-bind',
+  admin: '--admin-addr',
+  completions: '--completions-bind',
+} as const;
 
 /**
  * @param count how many channels listen; a flag without a name means no one of several
@@ -33,9 +38,7 @@ export function ownAddressOf(
 }
 
 export function withAddresses(config: Config, own: OwnAddresses): Config {
-  const { channels, observability } = config;
-  const { address } = observability;
-  const { admin } = own;
+  const { channels, observability, completions } = config;
   const count = channels.filter(isListener).length;
   return {
     ...config,
@@ -44,20 +47,26 @@ export function withAddresses(config: Config, own: OwnAddresses): Config {
       if (!isListener(channel) || given === undefined) return channel;
       return { ...channel, bind: withFlag(channel.bind, given, addressFlags.webhook) };
     }),
-    observability:
-      admin === null
-        ? observability
-        : { ...observability, address: withFlag(address, admin, addressFlags.admin) },
+    observability: {
+      ...observability,
+      address: withFlag(observability.address, own.admin, addressFlags.admin),
+    },
+    completions: completions && {
+      ...completions,
+      bind: withFlag(completions.bind, own.completions, addressFlags.completions),
+    },
   };
 }
 
-function withFlag({ text }: ListenAddress, own: ListenAddress, flag: string): ListenAddress {
-  return { ...own, given: true, byFlag: { name: flag, inPlaceOf: text } };
+function withFlag(address: ListenAddress, own: ListenAddress | null, flag: string): ListenAddress {
+  if (own === null) return address;
+  return { ...own, given: true, byFlag: { name: flag, inPlaceOf: address.text } };
 }
 
 /** Whether a flag replaces the field at this path, so that its change has no effect here. */
-export function isByFlag(path: string, { channels, observability }: Config): boolean {
+export function isByFlag(path: string, { channels, observability, completions }: Config): boolean {
   if (path === 'observability.addr') return observability.address.byFlag !== undefined;
+  if (path === 'completions.bind') return completions?.bind.byFlag !== undefined;
   const [, index] = /^channels\[(\d+)\]\.\w+\.bind$/.exec(path) ?? [];
   const channel = index === undefined ? undefined : channels[Number(index)];
   return channel !== undefined && isListener(channel) && channel.bind.byFlag !== undefined;
@@ -76,10 +85,12 @@ export function overriddenChanges(before: Config, after: Config): readonly strin
   });
 }
 
-function addressesOf({ channels, observability }: Config): [string, ListenAddress][] {
+function addressesOf(config: Config): [string, ListenAddress][] {
+  const { channels, observability, completions } = config;
   const listeners = channels
     .filter(isListener)
     .map((channel): [string, ListenAddress] => [fieldOf(channel), channel.bind]);
+  if (completions !== null) listeners.push(['completions.bind', completions.bind]);
   return [...listeners, ['observability.addr', observability.address]];
 }
 

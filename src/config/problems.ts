@@ -71,7 +71,7 @@ export const problemCodes = {
   token_shared: error('Two bots have one token.'),
   duplicate_brain: error('Two brains have one name.'),
   unknown_channel: error('A route or a grant names a channel that is not configured.'),
-  unknown_brain: error('A route names a brain that is not configured.'),
+  unknown_brain: error('A route or `completions` names a brain that is not configured.'),
   routed_twice: error('One channel is routed to two brains without conditions.'),
   route_without_rest: error(
     'Every route of a channel has conditions, so nobody answers the other messages.',
@@ -132,6 +132,10 @@ export const problemCodes = {
   mapping_shared: warning('Two message fields are read from one JSON key.'),
   channel_without_route: warning('A channel has no route, so svc does not start it.'),
   brain_without_route: warning('A brain has no route, so svc does not start it.'),
+  brain_repeated: warning('A brain is listed twice for clients of the completions API.'),
+  private_beside_public: warning(
+    'Clients of the completions API can send the history of a private brain to a public one.',
+  ),
   route_repeated: warning('A route is listed twice.'),
   route_never_reached: warning('An earlier route takes every message that fits this one.'),
   topics_of_each_chat: warning(
@@ -144,6 +148,9 @@ export const problemCodes = {
   access_open: warning('Anyone on the platform may talk to the bot.'),
   tool_repeated: warning('A tool is listed twice.'),
   cage_without_tool: warning('A block limits a tool that is not listed.'),
+  ask_unheard: warning(
+    'A grant asks a person on the completions API, where nobody can answer: it denies.',
+  ),
   grant_idle: warning('A grant names no channel, or one that is not configured or not routed.'),
   approver_unreached: warning(
     'An approver is on a channel that is no messenger, or not configured.',

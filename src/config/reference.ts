@@ -51,7 +51,7 @@ function section({ path, field }: Block): string {
   const rows = Object.entries(field.fields).map(([key, value]) => [
     `\`${key}\``,
     typeOf(value),
-    value.required === true ? 'yes' : 'no',
+    requiredOf(value),
     defaultOf(value),
     value.description + marksOf(value),
   ]);
@@ -59,6 +59,12 @@ function section({ path, field }: Block): string {
   const more = (field.conditions ?? []).map(conditionLine).join('');
   const tail = more === '' ? '' : `\n${more}`;
   return `## ${title}\n\n${field.description}\n\n${table(head, rows)}${tail}`;
+}
+
+function requiredOf(field: Field): string {
+  if (field.required !== true) return 'no';
+  const unless = field.type === 'list' ? field.unless : undefined;
+  return unless === undefined ? 'yes' : `yes, without ${marked(unless)}`;
 }
 
 function marksOf({ added, lifetime }: Field): string {

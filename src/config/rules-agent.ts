@@ -7,7 +7,7 @@ import { findKind } from '../channels/registry.ts';
 import { checkApprovers } from './rules-approvers.ts';
 import { nameOfChannel } from './rules-channels.ts';
 import { completionsChannel } from '../domain/ids.ts';
-import { nearRemedy } from './rules-routes.ts';
+import { nearRemedy, offeredBrains } from './rules-routes.ts';
 import { quote } from './quote.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
@@ -45,12 +45,13 @@ export function checkAgent(
   const names = document.channels?.map(nameOfChannel);
   const known = names === undefined || names.includes(undefined) ? null : new Set(names);
   const routed = new Set(routesTo(context.brain, document).map((route) => route.channel));
+  const isOffered = offeredBrains(document).includes(context.brain.name);
   const firstGrants: FirstGrants = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {
     if (grant === undefined) continue;
     checkGrant(
       grant,
-      { agent, tools, known, routed, document },
+      { agent, tools, known, routed, isOffered, document },
       `${path}.governance[${index}]`,
       problems,
     );
@@ -164,6 +165,8 @@ type GrantContext = {
   readonly known: ReadonlySet<string | undefined> | null;
   /** The channels that have a route to the brain. */
   readonly routed: ReadonlySet<string | undefined>;
+  /** Clients of the completions API can use the brain. */
+  readonly isOffered: boolean;
   readonly document: DraftDocument;
 };
 
@@ -173,7 +176,7 @@ function checkGrant(
   path: string,
   problems: ProblemList,
 ): void {
-  const { tools } = context;
+  const { tools, isOffered } = context;
   if (grant.tool !== undefined && tools !== undefined && !tools.has(undefined)) {
     if (!tools.has(grant.tool)) {
       const message = 'this grant is for a tool that tools does not list';
@@ -187,8 +190,13 @@ function checkGrant(
     problems.add('grant_idle', `${path}.channels`, message, remedy);
   }
   for (const [index, name] of (grant.channels ?? []).entries()) {
-    if (name === undefined || name === completionsChannel) continue;
-    checkGrantedChannel(name, grant, context, `${path}.channels[${index}]`, problems);
+    const at = `${path}.channels[${index}]`;
+    if (name === completionsChannel) {
+      if (grant.mode !== 'ask' || !isOffered) continue;
+      const message = 'nobody can be asked on the completions API, so the tool does not run there';
+      const remedy = 'Write "mode": "deny" or "mode": "allow" in a grant of its own for completions.';
+      problems.add('ask_unheard', at, message, remedy);
+    } else if (name !== undefined) checkGrantedChannel(name, grant, context, at, problems);
   }
 }
 
@@ -282,18 +290,14 @@ function checkLeak(
   document: DraftDocument,
   problems: ProblemList,
 ): void {
-  const ownRoutes = Map.groupBy(routesTo(brain, document), ({ channel }) => channel);
-  for (const [name, routes] of ownRoutes) {
-    const channel = document.channels?.find((candidate) => nameOfChannel(candidate) === name);
-    if (name === undefined || channel === undefined) continue;
-    const isForAll =
-      channel.access?.allow == null && routes.some(({ when }) => when?.senders == null);
+  for (const { name, isForAll } of heardChannels(brain, document)) {
     const listedMcpTools = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
     const mcpTools = listedMcpTools.filter((tool) => runsUnasked(agent, tool!, name)) as Tool[];
     const fetches = runsUnasked(agent, 'http_fetch', name);
     if (!isForAll && !fetches && mcpTools.length === 0) continue;
-    const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
-      runsUnasked(agent, tool, name),
+    const sources = (['read_file', 'memory_note'] as const).filter(
+      (tool) =>
+        runsUnasked(agent, tool, name) && (tool === 'read_file' || name !== completionsChannel),
     );
     const limitedExits = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
       runsUnasked(agent, tool, name),
@@ -311,6 +315,20 @@ function checkLeak(
     const remedy = 'Split the tools over two brains, or deny one side on this channel.';
     problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
   }
+}
+
+/** The channels that the brain answers. `isForAll`: strangers may write there. */
+function heardChannels(brain: BrainDraft, document: DraftDocument) {
+  const ownRoutes = Map.groupBy(routesTo(brain, document), ({ channel }) => channel);
+  const heard = [...ownRoutes].flatMap(([name, routes]) => {
+    const channel = document.channels?.find((candidate) => nameOfChannel(candidate) === name);
+    if (name === undefined || channel === undefined) return [];
+    const isForAll =
+      channel.access?.allow == null && routes.some(({ when }) => when?.senders == null);
+    return [{ name, isForAll }];
+  });
+  if (!document.completions || !offeredBrains(document).includes(brain.name)) return heard;
+  return [...heard, { name: completionsChannel as string, isForAll: true }];
 }
 
 /** The brain's routes. A brain whose name could not be read has none. */

@@ -26,6 +26,7 @@ const flags = (webhook: Record<string, string>, unnamed: string | null = null): 
     ...(unnamed === null ? [] : [[null, at(unnamed)] as const]),
   ]),
   admin: null,
+  completions: null,
 });
 const bindsOf = (text: string, own: OwnAddresses): readonly string[] =>
   configOf(text, own).channels.flatMap((one) => ('bind' in one ? [one.bind.text] : []));

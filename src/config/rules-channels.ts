@@ -151,7 +151,7 @@ function isSame(one: ListenAddress, other: ListenAddress): boolean {
 }
 
 function listenerFields(
-  { channels, observability }: DraftDocument,
+  { channels, observability, completions }: DraftDocument,
   own: OwnAddresses,
 ): ListenerField[] {
   const fields: ListenerField[] = [];
@@ -173,6 +173,11 @@ function listenerFields(
     const what = 'the admin server';
     fields.push({ path: 'observability.addr', what, urlPath: null, ...at });
   }
+  if (completions) {
+    const at = addressAndFlag(addressFlags.completions, own.completions, completions.bind);
+    const what = 'the completions API';
+    fields.push({ path: 'completions.bind', what, urlPath: null, ...at });
+  }
   return fields;
 }
 
@@ -192,8 +197,8 @@ function mayListen(channel: ChannelDraft | undefined): boolean {
 
 /** Adds the problems of flags without effect, and of those that could mean several webhooks. */
 function checkFlags(
-  { channels, observability }: DraftDocument,
-  { webhook, admin }: OwnAddresses,
+  { channels, observability, completions: api }: DraftDocument,
+  { webhook, admin, completions }: OwnAddresses,
   problems: ProblemList,
 ): void {
   const listeners = channels?.filter(mayListen);
@@ -220,5 +225,10 @@ function checkFlags(
     const message = `the admin server is off, and ${addressFlags.admin} does not switch it on`;
     const remedy = 'Leave the flag out, or set observability.enabled to true.';
     problems.add('flag_unused', 'observability.enabled', message, remedy);
+  }
+  if (completions !== null && api === null) {
+    const message = `no brain is offered to clients, and ${addressFlags.completions} has no effect`;
+    const remedy = 'Leave the flag out, or add the completions block.';
+    problems.add('flag_unused', 'completions', message, remedy);
   }
 }

@@ -1,4 +1,7 @@
-/** Checks the routes between channels and brains, with their conditions. */
+/**
+ * Checks the routes between channels and brains, with their conditions, and the brains that clients
+ * of the completions API can use.
+ */
 import { findKind, type ChannelType } from '../channels/registry.ts';
 import { commandWordOf, neverOfRoutes } from '../domain/command-words.ts';
 import { shortList, namesMax, quote } from './quote.ts';
@@ -22,6 +25,7 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
   const brains = document.brains?.map((brain) => brain?.name);
   checkBrainNames(brains, problems);
   checkTargets(document, channels, brains, problems);
+  checkOffered(document, completeNames(brains), problems);
   checkOrder(document, problems);
   const types = new Map(document.channels?.map((one) => [nameOfChannel(one), one?.type]));
   for (const [index, route] of (document.routes ?? []).entries()) {
@@ -34,7 +38,7 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
   const routed = routes.map((route) => route?.channel);
   warnUnused(channels, routed, 'channel', problems);
   const asked = routes.map((route) => route?.brain);
-  warnUnused(brains, asked, 'brain', problems);
+  warnUnused(brains, [...asked, ...offeredBrains(document)], 'brain', problems);
 }
 
 type Names = readonly (string | undefined)[] | undefined;
@@ -59,20 +63,65 @@ function checkTargets(
             'its memory.';
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
-    if (brain !== undefined && brainsKnown?.has(brain) === false) {
-      const message = `no brain has the name ${quote(brain) ?? 'that stands here'}`;
-      const remedy = (): string => {
-        const { near, list } = nearAndList(brain, [...brainsKnown]);
-        return near === null ? `Write one of: ${list}.` : `Did you mean ${near}?`;
-      };
-      problems.add('unknown_brain', `routes[${index}].brain`, message, remedy);
-    }
+    checkBrainName(brain, brainsKnown, `routes[${index}].brain`, problems);
   }
+}
+
+/** @param known null: a name could not be read, and then no name is unknown */
+function checkBrainName(
+  brain: string | undefined,
+  known: ReadonlySet<string> | null,
+  path: string,
+  problems: ProblemList,
+): void {
+  if (brain === undefined || known?.has(brain) !== false) return;
+  const message = `no brain has the name ${quote(brain) ?? 'that stands here'}`;
+  const remedy = (): string => {
+    const { near, list } = nearAndList(brain, [...known]);
+    return near === null ? `Write one of: ${list}.` : `Did you mean ${near}?`;
+  };
+  problems.add('unknown_brain', path, message, remedy);
+}
+
+/**
+ * The names of the brains that clients of the completions API can use, which need no route. A list
+ * that could not be read may have any brain.
+ */
+export function offeredBrains({ completions, brains }: DraftDocument) {
+  if (completions === null) return [];
+  return completions?.brains ?? brains?.map((brain) => brain?.name) ?? [];
+}
+
+function checkOffered(
+  document: DraftDocument,
+  known: ReadonlySet<string> | null,
+  problems: ProblemList,
+): void {
+  const { completions, brains } = document;
+  if (!completions) return;
+  const listed = completions.brains ?? [];
+  for (const [index, name] of listed.entries()) {
+    const path = `completions.brains[${index}]`;
+    checkBrainName(name, known, path, problems);
+    if (name === undefined || listed.indexOf(name) === index) continue;
+    problems.add('brain_repeated', path, 'this brain is listed already', 'Remove one of them.');
+  }
+  const offered = new Set(offeredBrains(document));
+  const firstOf = (sensitivity: 'private' | 'public'): string | undefined =>
+    brains?.find((one) => offered.has(one?.name) && one?.sensitivity === sensitivity)?.name;
+  const [privateName, publicName] = [firstOf('private'), firstOf('public')];
+  if (privateName === undefined || publicName === undefined) return;
+  const message =
+    `a client that changes from ${privateName}, which is private, to ${publicName}, which is ` +
+    'public, sends its history along';
+  const remedy = 'List in brains only private ones or only public ones.';
+  problems.add('private_beside_public', 'completions.brains', message, remedy);
 }
 
 /** What to do about the name of a channel that is not configured. */
 export function nearRemedy(name: string, known: readonly string[]): string {
   const { near, list } = nearAndList(name, known);
+  if (list === '') return 'Configure it.';
   return near === null
     ? `Configure it, or write one of: ${list}.`
     : `Did you mean ${near}? Else configure it, or write one of: ${list}.`;
@@ -83,7 +132,7 @@ function nearAndList(name: string, known: readonly string[]) {
   return { near, list: shortList(known.slice(0, namesMax), known.length) };
 }
 
-/** All names; null when one could not be read, and then no route to these names is checked. */
+/** All names; null when one could not be read, and then nothing that names one is checked. */
 function completeNames(names: Names): ReadonlySet<string> | null {
   const known = new Set(names);
   return names === undefined || known.has(undefined) ? null : (known as ReadonlySet<string>);

@@ -455,10 +455,10 @@ const completions = {
     },
     brains: {
       type: 'list',
-      description:
-        'The brains that clients can use as models. They need no route. Absent: all brains.',
+      description: 'The brains that clients can use as models. They need no route.',
       items: { type: 'text', description: 'The `name` of a configured brain.' },
       itemsMin: 1,
+      defaultNote: 'all brains',
     },
     max_in_flight: {
       type: 'integer',
@@ -505,6 +505,7 @@ export const schema = {
       description: 'The channels to run. Only one of each type can be without a `name`.',
       required: true,
       itemsMin: 1,
+      unless: 'completions',
       items: channel,
     },
     brains: {
@@ -519,6 +520,7 @@ export const schema = {
       description: 'Which brain answers which channel.',
       required: true,
       itemsMin: 1,
+      unless: 'completions',
       items: route,
     },
     storage,

@@ -211,6 +211,9 @@ function* usesOf(config: Config): Generator<SecretUse> {
     const fault = faultOfDatabaseUrl;
     yield { name: urlEnv, path: 'storage.url_env', kind: 'key', fault };
   }
+  if (config.completions !== null) {
+    yield { name: config.completions.tokenEnv, path: 'completions.token_env', kind: 'token' };
+  }
   if (config.admin !== null) {
     yield { name: config.admin.tokenEnv, path: 'admin.token_env', kind: 'admin' };
   }

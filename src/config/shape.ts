@@ -103,7 +103,8 @@ class ShapeCheck {
     for (const [key, inner] of Object.entries(field.fields)) {
       // Report one fault once: a field with a misspelt name is not missing, too.
       const isMisspelt = hasMisspelling(key, value, field, unknown);
-      draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
+      const own = withoutNeed(inner, value);
+      draft[key] = isMisspelt ? undefined : this.field(own, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
     return draft;
@@ -262,6 +263,14 @@ function hasMisspelling(
 }
 
 const comparedKeysMax = 20;
+
+/** The field as it is beside the block that makes it optional. */
+function withoutNeed(field: Field, beside: JsonObject): Field {
+  if (field.type !== 'list' || field.unless === undefined) return field;
+  if (!isObject(beside[field.unless])) return field;
+  const { required: _, itemsMin: _min, ...rest } = field;
+  return { ...rest, default: [] };
+}
 
 const envField = { type: 'text', format: 'env', required: true } as const;
 

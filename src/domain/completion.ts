@@ -58,7 +58,10 @@ export type CompletionRequest = CompletionOptions & {
   readonly newest: number;
 };
 
-/** The lines around the newest message, with their pictures read. */
+/**
+ * The lines around the newest message, with their pictures read. A model without vision sees a
+ * notice for each picture (`linesOfTurn`), so no text here has one.
+ */
 export type GivenConversation = CompletionOptions & {
   /** Oldest first. */
   readonly before: readonly (HistoryLine | ToolLine)[];

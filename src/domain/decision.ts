@@ -39,3 +39,6 @@ export type Decision =
       readonly isCut?: true;
     }
   | ({ readonly kind: 'apology'; readonly why: string } & ApologyFacts);
+
+/** The end of a turn without a decision: nobody waits for the answer any more. */
+export type Abandoned = { readonly kind: 'abandoned'; readonly why: string };

@@ -1,7 +1,7 @@
 /** The events of the service: one interface that every room reports to. */
 import type { Verdict, GivenApproval } from './approval.ts';
 import type { ApprovalId, ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
-import type { Decision } from './decision.ts';
+import type { Abandoned, Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
 import type { Shortage } from './remedy.ts';
 import type { TurnedAwayReason } from './gate.ts';
@@ -46,7 +46,7 @@ export interface Events {
     id: MessageId;
     sender: Sender;
     brain: string;
-    decision: Decision;
+    decision: Decision | Abandoned;
     ms: number;
   }): void;
   /** svc did not read an attachment. The event has no content and no id of it. */

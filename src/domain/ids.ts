@@ -128,6 +128,21 @@ export function timeText(ms: number): string {
   return text;
 }
 
+const givenCharactersMax = 1_024;
+/** A database index on ids has room for this many bytes. */
+const givenBytesMax = 2_048;
+/** PostgreSQL stores each of these characters as seven bytes. */
+const longWhenStored = /[\0\uE000]/g;
+
+/** Why svc takes no such id of a sender or a conversation, after the id's name; null: it does. */
+export function faultOfGivenId(id: string): string | null {
+  if (id.length > givenCharactersMax) return `has more than ${givenCharactersMax} characters`;
+  // Half a surrogate pair has no UTF-8 form: two such ids could become one in storage.
+  if (!id.isWellFormed()) return 'holds half a surrogate pair';
+  const storedBytes = new TextEncoder().encode(id.replaceAll(longWhenStored, '1234567')).length;
+  return storedBytes > givenBytesMax ? `has more than ${givenBytesMax} bytes` : null;
+}
+
 /** Adds one to the random part. Its 60 bits do not overflow within one millisecond. */
 function increment(digits: Uint8Array): void {
   for (let i = digits.length - 1; i >= 0; i--) {

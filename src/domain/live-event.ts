@@ -23,7 +23,11 @@ export type LiveEvent =
   | TypedEvent<'turn_started', Turn & { waitedMs: number }>
   | TypedEvent<
       'turn_finished',
-      Turn & { outcome: 'reply' | 'by_hand' | Apology; model: ModelName | null; ms: number }
+      Turn & {
+        outcome: 'reply' | 'by_hand' | 'abandoned' | Apology;
+        model: ModelName | null;
+        ms: number;
+      }
     >
   | TypedEvent<'command_answered', Turn & { command: string; ms: number }>
   | TypedEvent<

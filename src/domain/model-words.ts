@@ -1,8 +1,10 @@
 /** The names of providers and models as people read them. JSON uses the names of the contract. */
 import type { ModelName } from './ids.ts';
 
-/** Follows a text that its provider cut at a limit of its length. */
-export const cutNotice = '[This answer was cut off: the model reached its limit of length.]';
+const cutNotice = '[This answer was cut off: the model reached its limit of length.]';
+
+/** Tells the person that the provider cut the text at a limit of its length. */
+export const withCutNotice = (text: string): string => `${text}\n\n${cutNotice}`;
 
 /**
  * Provider names by the API that a provider speaks. Only its base_url tells its owner and place.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelName } from './ids.ts';
 import type { Try } from './outcome.ts';
-import { describeReuse, describeSpentIn, type TraceStep } from './trace.ts';
+import { describeReuse, describeSpentIn, usageOfSteps, type TraceStep } from './trace.ts';
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
@@ -30,6 +30,14 @@ test('what every call used is told: of losers and retries, too, and that it is e
   assert.equal(describeSpentIn([first, second]), 'about 2,007 tokens in, 83 out, cost 0.12');
   assert.equal(describeSpentIn([second]), '7 tokens in, 3 out, cost 0.02');
   assert.equal(describeSpentIn([call([])]), null);
+});
+
+test('the usage of a turn is that of all its calls, and of none there is none', () => {
+  const cached = { ...tried(9, 1).tokens!, cached: 4 };
+  const steps = [call([tried(7, 3)]), call([{ ...tried(9, 1), tokens: cached }])];
+  const sum = { inputTokens: 16, outputTokens: 4, cachedTokens: 4, estimated: false };
+  assert.deepEqual(usageOfSteps(steps), sum);
+  assert.equal(usageOfSteps([call([])]), null);
 });
 
 test('a trace of before tells of the calls that answered', () => {

@@ -245,13 +245,16 @@ type TurnUsage = Usage & { readonly estimated: boolean };
  * in, 80 out, cost 0.0012`; null: nothing is known.
  */
 export function describeSpentIn(steps: readonly TraceStep[]): string | null {
-  const calls = steps.filter((step) => step.kind === 'model');
-  const known = calls.flatMap((step) => usageOf(step) ?? []);
-  if (known.length === 0) return null;
-  const costs = calls.flatMap(({ cost }) => cost ?? []);
-  return (
-    describeUsage(known.reduce(addUsage)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`)
-  );
+  const used = usageOfSteps(steps);
+  if (used === null) return null;
+  const costs = steps.flatMap((step) => (step.kind === 'model' ? (step.cost ?? []) : []));
+  return describeUsage(used) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`);
+}
+
+/** The known tokens of all calls to models, including calls that lost or failed; null: none. */
+export function usageOfSteps(steps: readonly TraceStep[]): TurnUsage | null {
+  const known = steps.flatMap((step) => (step.kind === 'model' ? (usageOf(step) ?? []) : []));
+  return known.length === 0 ? null : known.reduce(addUsage);
 }
 
 /** The part of the prompt that a model need not read anew, in words; null: nothing is known. */

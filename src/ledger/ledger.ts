@@ -310,6 +310,11 @@ export type Effects = {
   /** The approval that this turn followed, and the outcome of its call; absent: none. */
   readonly settled?: { readonly id: ApprovalId; readonly outcome: ToolOutcome | null };
   readonly trace: Trace | null;
+  /**
+   * No other message comes in this conversation, so nothing is kept of it beyond the message.
+   * Absent: others may come.
+   */
+  readonly isOnly?: true;
 };
 
 /** `not_found`: no dead letter has this id. `not_kept`: this backend keeps none. */

@@ -6,7 +6,7 @@ import { withSpeaker, unshownQuote, withQuote } from '../domain/surroundings.ts'
 import type { Channel } from '../channels/channel.ts';
 import { isMessengerType } from '../channels/registry.ts';
 import type { Approval } from '../domain/approval.ts';
-import type { Decision, ApologyFacts } from '../domain/decision.ts';
+import type { Abandoned, Decision, ApologyFacts } from '../domain/decision.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
 import type { Choice, Reply } from '../domain/reply.ts';
@@ -29,8 +29,29 @@ export type TurnEnd = Decision | CommandAnswer;
 /** The text of an operator who answers in their place. */
 type OperatorText = { readonly kind: 'by_hand'; readonly text: string };
 
+/**
+ * The end of an API request. Nothing of it is remembered: its client brings the conversation along
+ * each time.
+ */
+export function effectsOfRequest(
+  deps: Deps,
+  route: AnsweredRoute,
+  claim: AnsweredClaim,
+  end: Decision | Abandoned,
+  timeline: Omit<TurnTimeline, 'decision'>,
+): Effects {
+  const intent = { kind: 'think', text: '' } as const;
+  const whole = { ...timeline, decision: { move: null, intent } };
+  const effects = effectsOf(deps, route, claim, end, whole);
+  return { ...effects, turn: null, leftOut: [], doubted: [], isOnly: true };
+}
+
 /** The part of a claim that the effects need. */
 type AnsweredClaim = Pick<InClaim, 'message' | 'attempt'>;
+/** The part of a route that the effects need. */
+type AnsweredRoute = Pick<ActiveRoute, 'channel' | 'session'> & {
+  readonly brain: Pick<ActiveRoute['brain'], 'name' | 'agent'>;
+};
 
 /** The course of the turn. Times are milliseconds since 1970. */
 export type TurnTimeline = {
@@ -90,16 +111,16 @@ export function emptyContext(
  */
 export function effectsOf(
   deps: Deps,
-  route: ActiveRoute,
+  route: AnsweredRoute,
   claim: AnsweredClaim,
-  end: TurnEnd | OperatorText,
+  end: TurnEnd | OperatorText | Abandoned,
   timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;
   const { decision, turnContext } = timeline;
   const repeated = repeatedTurnOf(decision);
   const apologyText = end.kind === 'apology' ? apologyWithOutcome(route, end, timeline) : null;
-  const text = apologyText ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
+  const text = apologyText ?? ('text' in end ? end.text : null);
   const command = end.kind === 'command' ? end : null;
   // A call waits for approval only if the question is sent.
   const asked = end.kind === 'reply' ? turnContext.asked : null;
@@ -200,7 +221,7 @@ function isRepeatable({ followed, hasActed }: TurnTimeline['turnContext']): bool
  */
 function failureChoices(
   { ledger }: Deps,
-  { session }: ActiveRoute,
+  { session }: AnsweredRoute,
   channel: ChannelKey,
   sorry: ApologyFacts,
   rememberedTurn: TurnRow | null,
@@ -230,7 +251,7 @@ const pointlessToRepeat: ReadonlySet<ApologyFacts['apology']> = new Set([
 
 /** Buttons only where somebody who may decide can press them. */
 function approvalChoices(
-  { brain }: ActiveRoute,
+  { brain }: AnsweredRoute,
   channel: ChannelKey,
   asked: readonly Approval[],
 ): readonly Choice[] | undefined {
@@ -240,7 +261,7 @@ function approvalChoices(
 
 /** Says what happened to the approved call, also when no model answers. */
 function apologyWithOutcome(
-  route: ActiveRoute,
+  route: AnsweredRoute,
   sorry: ApologyFacts,
   { turnContext, decidedAt }: Pick<TurnTimeline, 'turnContext' | 'decidedAt'>,
 ): string {
@@ -253,7 +274,7 @@ function apologyWithOutcome(
  * Where sessions are on, the sentence says how to begin a new one: an earlier message may be the
  * cause.
  */
-function apologySentence({ session }: ActiveRoute, sorry: ApologyFacts, now: number): string {
+function apologySentence({ session }: AnsweredRoute, sorry: ApologyFacts, now: number): string {
   const [trigger] = session?.triggers ?? [];
   const wayOut = trigger === undefined ? null : newSessionHint(sorry, trigger);
   return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');
@@ -267,7 +288,7 @@ type ReplyContent = {
 
 function replyOf(
   deps: Deps,
-  { channel, brain, session }: ActiveRoute,
+  { channel, brain, session }: AnsweredRoute,
   { message }: AnsweredClaim,
   { text, choices, isApology }: ReplyContent,
   { decision, decidedAt, turnContext }: TurnTimeline,

@@ -24,6 +24,7 @@ import { askAgain } from './ask-again.ts';
 import type { ActiveChannel, Deps, ActiveRoute } from './deps.ts';
 import { activeRouteOf, routeOfRepeated, traceRoute, type Routing } from './route.ts';
 import { TurnPreview } from './previews.ts';
+import { takeRequest } from './request-turn.ts';
 import { labelledQuote, withForwardedLabel } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { decideSession, repeatedTurnOf, traceSession, type SessionDecision } from './sessions.ts';
@@ -108,6 +109,7 @@ export async function receiveAtGate(
 
 /** ledger (inbox) → brain → ledger (outbox). A stopped claim is given back. */
 export async function takeTurn(deps: Deps, channel: ActiveChannel, claim: InClaim): Promise<void> {
+  if (channel.channel.openRequest !== undefined) return takeRequest(deps, channel, claim);
   if (claim.poison) return deadLetterMessage(deps, channel, claim, 'poison');
   const { message, memory, stop } = claim;
   const taken = activeRouteOf(channel, message);

@@ -3,9 +3,9 @@ import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
-import type { Claim, Effects } from '../ledger/ledger.ts';
+import type { Claim, Effects, InClaim } from '../ledger/ledger.ts';
 import { commandsOn } from './commands.ts';
-import { emptyContext, effectsOf } from './effects.ts';
+import { emptyContext, effectsOf, effectsOfRequest } from './effects.ts';
 import type { ActiveChannel, Deps } from './deps.ts';
 import { activeRouteOf, routeOfRepeated } from './route.ts';
 import { earlierPreview } from './previews.ts';
@@ -54,6 +54,11 @@ export async function deadLetterMessage(
     if (await deps.ledger.deadLetter(claim, why)) deps.events.buried(event);
     return;
   }
+  if (channel.channel.openRequest !== undefined) {
+    if (await deps.ledger.deadLetter(claim, why, failRequest(deps, channel, claim)))
+      deps.events.buried(event);
+    return;
+  }
   const { message, memory } = claim;
   const taken = activeRouteOf(channel, message);
   const decision = decideSession(message, memory, commandsOn(deps, taken, message));
@@ -71,6 +76,20 @@ export async function deadLetterMessage(
   const settled = await settlementOf(deps.ledger, claim.message);
   const finalEffects = settled === undefined ? safeEffects : { ...safeEffects, settled };
   if (await deps.ledger.deadLetter(claim, why, finalEffects)) deps.events.buried(event);
+}
+
+/** Ends an API request with an error. @returns the effects of its dead letter */
+function failRequest(deps: Deps, channel: ActiveChannel, claim: InClaim): Effects {
+  const { message } = claim;
+  const now = deps.now();
+  const request = channel.channel.openRequest?.(message) ?? null;
+  request?.end({ kind: 'decided', decision: faultDecision, usage: null });
+  const { why } = faultDecision;
+  const end = request === null ? ({ kind: 'abandoned', why } as const) : faultDecision;
+  const turnContext = emptyContext(message.sensitivity);
+  const timeline = { claimedAt: now, decidedAt: now, turnContext };
+  const brain = { name: message.route?.brain ?? '', agent: null };
+  return effectsOfRequest(deps, { ...channel, brain }, claim, end, timeline);
 }
 
 /** The effects without the turn, and without a button that asks it again. */

@@ -158,11 +158,13 @@ class Hub implements EventHub {
 
   turnFinished(e: Parameters<Events['turnFinished']>[0]): void {
     const { decision } = e;
-    const kind = decision.kind === 'reply' ? 'reply' : decision.apology;
+    const kind = decision.kind === 'apology' ? decision.apology : decision.kind;
     this.#totals.decisions[kind]++;
-    this.#channels.of(e.channel).turns.observe(e.ms);
-    this.#throughput.answered(e.channel, e.brain, this.#steady());
-    this.#calls.decided(e);
+    if (decision.kind !== 'abandoned') {
+      this.#channels.of(e.channel).turns.observe(e.ms);
+      this.#throughput.answered(e.channel, e.brain, this.#steady());
+      this.#calls.decided({ brain: e.brain, decision });
+    }
     this.frames.turnFinished(e);
     if (!this.#debug) return;
     const model = decision.kind === 'reply' ? decision.model : undefined;

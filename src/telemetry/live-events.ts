@@ -135,9 +135,8 @@ export class LiveEvents implements Sources {
 
   /** The decision holds the reply's text, so only two of its fields are used. */
   turnFinished({ channel, id, brain, decision, ms }: Of<'turnFinished'>): void {
-    const isReply = decision.kind === 'reply';
-    const outcome = isReply ? 'reply' : decision.apology;
-    const model = isReply ? decision.model : null;
+    const outcome = decision.kind === 'apology' ? decision.apology : decision.kind;
+    const model = decision.kind === 'reply' ? decision.model : null;
     this.#add({ kind: 'turn_finished', at: this.#now(), channel, id, brain, outcome, model, ms });
   }
 

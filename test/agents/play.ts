@@ -54,7 +54,8 @@ export type Moment = {
   readonly text?: string;
   readonly attachments?: Turn['attachments'];
   readonly quoted?: Turn['quoted'];
-  readonly channel?: ChannelType;
+  readonly channel?: ChannelType | 'completions';
+  readonly given?: Turn['given'];
   readonly history?: readonly TurnRow[];
   readonly notes?: Note[];
   readonly windowAt?: number;
@@ -111,6 +112,7 @@ export class Stage {
       followed,
       attachments,
       quoted,
+      given,
       windowAt,
     } = moment;
     const message = {
@@ -136,6 +138,7 @@ export class Stage {
         ...(followed && { followed }),
         ...(attachments && { attachments }),
         ...(quoted && { quoted }),
+        ...(given && { given }),
         ...(windowAt !== undefined && { windowAt }),
       },
       turnContext,

@@ -183,7 +183,7 @@ test('the admin server’s default address is a warning, since svc starts withou
   const address = { host: '127.0.0.1', port, text: `127.0.0.1:${port}`, loopback: true };
   const marks = async (given: boolean): Promise<string[]> => {
     const observability = { enabled: true, address: { ...address, given }, allowedHosts: [] };
-    const lines = await listenerLines({ channels: [], observability }, null);
+    const lines = await listenerLines({ channels: [], completions: null, observability }, null);
     return lines.map(({ mark }) => mark);
   };
   assert.deepEqual([await marks(false), await marks(true)], [['warning'], ['failed']]);

@@ -66,6 +66,17 @@ export function testStreaming(kind: ModelKind): void {
       );
     });
 
+    test('shows no text that is a call of a tool in JSON', async () => {
+      const written = '{"name": "echo", "arguments": {"text": "one two three"}}';
+      for (const answer of [written, `\`\`\`json\n${written}\n\`\`\``]) {
+        const { outcome, told } = await ask({ answer }, { tools: [tool] });
+        assert.ok(outcome.kind === 'answer' && outcome.calls.length === 1);
+        assert.deepEqual([outcome.text, told.join('')], ['', '']);
+      }
+      const prose = await ask({ answer: 'A call is {"name": "echo"} here.' }, { tools: [tool] });
+      assert.ok(prose.told.length > 3);
+    });
+
     test('an answer in one, though parts were asked for, is an answer', async () => {
       await using plain = await kind.start({ answer: 'hello there' });
       const path = kind.provider === 'local_runtime' ? '/api/chat' : '/chat/completions';

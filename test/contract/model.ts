@@ -133,6 +133,7 @@ export function testModelContract(kind: ModelKind): void {
     testFailures(kind);
     testEndings(kind);
     testLocks(kind);
+    testClients(kind);
   });
 }
 
@@ -347,6 +348,93 @@ function testLocks(kind: ModelKind): void {
     const outcome = await bench.build(kind, fake.url).ask(request, neverStopped);
     assert.equal(outcome.kind, 'answer');
   });
+}
+
+/** What API clients ask beside their lines. */
+function testClients(kind: ModelKind): void {
+  const isLocal = kind.provider === 'local_runtime';
+  const tools = ['one', 'two'].map((name) => {
+    return { name, description: 'It.', parameters: { type: 'object' } };
+  });
+  const called = { name: 'two', arguments: { text: 'ä' }, id: 'mine-1' };
+
+  test('passes a forced call on, or offers only that tool where no field forces it', async () => {
+    await using fake = await kind.start({ answer: '', calls: [called] });
+    await using bench = new Bench();
+    const model = bench.build(kind, fake.url);
+    for (const toolChoice of ['required', { name: 'two' }] as const) {
+      const outcome = await model.ask(requestOf({ tools, toolChoice }), neverStopped);
+      assert.ok(outcome.kind === 'answer');
+      assert.deepEqual(
+        outcome.calls.map(({ name }) => name),
+        ['two'],
+      );
+    }
+    const forced = { type: 'function', function: { name: 'two' } };
+    assert.deepEqual(
+      fake.calls.map((one) => [toolsIn(one), (one.body as { tool_choice?: unknown }).tool_choice]),
+      isLocal
+        ? [
+            [['one', 'two'], undefined],
+            [['two'], undefined],
+          ]
+        : [
+            [['one', 'two'], 'required'],
+            [['one', 'two'], forced],
+          ],
+    );
+  });
+
+  test('lowers the limit of an answer, and never raises it', async () => {
+    await using fake = await kind.start();
+    await using bench = new Bench();
+    const reserved: number[] = [];
+    for (const [configured, asked] of [
+      [null, 30],
+      [50, 30],
+      [50, 70],
+    ] as const) {
+      const budgetGuard = new FakeBudgetGuard();
+      const model = bench.build(kind, fake.url, { outputTokensMax: configured });
+      await model.ask(requestOf({ outputTokensMax: asked, budgetGuard }), neverStopped);
+      reserved.push(budgetGuard.calls[0]!.most.output);
+    }
+    const limits = fake.calls.map(({ body }) => {
+      const fields = body as { max_tokens?: number; options?: { num_predict: number } };
+      return isLocal ? fields.options?.num_predict : fields.max_tokens;
+    });
+    assert.deepEqual(limits, [30, 30, 50]);
+    assert.deepEqual(reserved, [30, 30, 50]);
+  });
+
+  test("reads a conversation with a client's own ids", async () => {
+    await using fake = await kind.start();
+    await using bench = new Bench();
+    const lines = [
+      { role: 'user', text: 'a' },
+      { role: 'calls', text: 'so', calls: [called] },
+      { role: 'result', call: called, text: 'b' },
+    ] as const;
+    const request = requestOf({ lines, tools, keptFrom: 0 });
+    const outcome = await bench.build(kind, fake.url).ask(request, neverStopped);
+    assert.equal(outcome.kind, 'answer');
+    const [, asked, result] = messagesOf(fake.calls[0]!) as readonly object[];
+    const ofCall = { name: 'two', arguments: isLocal ? { text: 'ä' } : '{"text":"ä"}' };
+    assert.deepEqual(asked, {
+      role: 'assistant',
+      content: 'so',
+      tool_calls: [
+        isLocal ? { function: ofCall } : { id: 'mine-1', type: 'function', function: ofCall },
+      ],
+    });
+    const of = isLocal ? { tool_name: 'two' } : { tool_call_id: 'mine-1' };
+    assert.deepEqual(result, { role: 'tool', content: 'b', ...of });
+  });
+}
+
+function toolsIn({ body }: ModelCall): readonly string[] {
+  const { tools = [] } = body as { tools?: readonly { function: { name: string } }[] };
+  return tools.map((one) => one.function.name);
 }
 
 function messagesOf(call: ModelCall): readonly { role: string; content: string }[] {

@@ -34,6 +34,7 @@ export type Asking = Partial<ResponderOptions> & {
   attachments?: Turn['attachments'];
   quoted?: Turn['quoted'];
   pictured?: Turn['pictured'];
+  given?: Turn['given'];
   context?: Message['context'];
   /** The message's own. */
   label?: Sensitivity;
@@ -54,7 +55,7 @@ export function think(
   const stopper = new Stopper();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
   const { stop = stopper, label = 'public', ...rest } = more;
-  const { attachments, quoted, pictured, context, show, ...options } = rest;
+  const { attachments, quoted, pictured, given, context, show, ...options } = rest;
   const faults: unknown[] = [];
   const brain = createResponder({
     name: 'helper',
@@ -73,11 +74,12 @@ export function think(
     ...options,
   });
   const sender = { id: '7', name: 'Anna' };
-  const message = { text, media, sensitivity: label, sender, context } as Message;
+  const message = { id: 'message', text, media, sensitivity: label, sender, context } as Message;
   const around = {
     ...(attachments && { attachments }),
     ...(quoted && { quoted }),
     ...(pictured && { pictured }),
+    ...(given && { given }),
   };
   const turn = { message, text, history, ...around };
   const turnContext = new DryRunContext(stop, mockedClock.in(turnMs), new FakeBudgetGuard());

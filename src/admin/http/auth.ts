@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { rangeOf } from '../../lib/ip-address.ts';
+import { hostNameOf, isAllowedHost, isKnownHost } from '../../lib/known-host.ts';
 import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 
 export type Principal = 'prober' | 'reader' | 'operator';
@@ -40,17 +41,6 @@ export function bearerStateOf(request: IncomingMessage, access: OperatorAccess):
 export function hasProxyLogin({ headersDistinct }: IncomingMessage): boolean {
   const sent = headersDistinct['authorization'] ?? [];
   return sent.length > 0 && sent.every((header) => /^(?:basic|digest) /i.test(header));
-}
-
-const ownNames = new Set(['127.0.0.1', 'localhost', '[::1]']);
-
-/**
- * Whether the name in a Host header is a loopback name or one of `allowed`. The port does not
- * matter. Format: RFC 9110, section 7.2.
- */
-export function isKnownHost(host: string | undefined, allowed: readonly string[]): boolean {
-  const name = nameOf(host);
-  return name !== null && (ownNames.has(name) || isAllowed(name, allowed));
 }
 
 /**
@@ -89,16 +79,6 @@ export function isAskedHere(
 function isOwn(origin: string, host: string | undefined, allowed: readonly string[]): boolean {
   const place = /^https?:\/\/([^/?#]+)$/i.exec(origin)?.[1]?.toLowerCase();
   if (place === undefined) return false;
-  const name = nameOf(place);
-  return place === host?.toLowerCase() || (name !== null && isAllowed(name, allowed));
-}
-
-/** The host's name in lower case; null: it is not a host. */
-function nameOf(host: string | undefined): string | null {
-  const match = /^(\[[\da-f:.]+\]|[^\s:[\]/@]+)(?::\d{0,5})?$/i.exec(host ?? '');
-  return match === null ? null : match[1]!.toLowerCase();
-}
-
-function isAllowed(name: string, allowed: readonly string[]): boolean {
-  return allowed.some((other) => other.toLowerCase() === name);
+  const name = hostNameOf(place);
+  return place === host?.toLowerCase() || (name !== null && isAllowedHost(name, allowed));
 }

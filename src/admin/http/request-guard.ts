@@ -14,7 +14,6 @@ import {
   hasProxyLogin,
   isAskedHere,
   isForeign,
-  isKnownHost,
   type OperatorAccess,
   type BearerState,
 } from './auth.ts';
@@ -32,6 +31,7 @@ import type { CodeTrade, Withdrawn } from '../application.ts';
 import { formatFault } from '../../config/formats.ts';
 import { isPlace } from '../../domain/page.ts';
 import { isUtf8 } from 'node:buffer';
+import { isKnownHost } from '../../lib/known-host.ts';
 import { collectBody, isJsonType, isUncompressed } from '../../lib/collect-body.ts';
 import { Misshapen, readAny } from '../schemas/schema.ts';
 import { problemCodes } from '../../config/problems.ts';

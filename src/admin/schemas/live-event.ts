@@ -39,7 +39,7 @@ export const liveEventSchema = kinds(
   liveEvent('turn_started', { ...turn, waitedMs: integer }),
   liveEvent('turn_finished', {
     ...turn,
-    outcome: oneOf('reply', 'by_hand', ...apologies),
+    outcome: oneOf('reply', 'by_hand', 'abandoned', ...apologies),
     model: maybe(modelName),
     ms: integer,
   }),

@@ -207,20 +207,29 @@ async function folderLines({ brains }: Config): Promise<PreflightLine[]> {
 // The addresses where the configuration's channels listen.
 
 /**
- * Listens for a moment where a routed channel would. It shares an address where the service listens
+ * Listens for a moment where a routed channel or the completions API would. It shares an address where the service listens
  * already, as a change of configuration does.
  * @param listeners of the service that would use the configuration
  */
 export function listeningLines(
-  { channels, routes }: Pick<Config, 'channels' | 'routes'>,
+  { channels, routes, completions }: Pick<Config, 'channels' | 'routes' | 'completions'>,
   listeners: Listeners,
 ): Promise<readonly PreflightLine[]> {
   const routed = channels.filter(({ name }) => routes.some(({ channel }) => channel === name));
+  const places = routed.filter(isListener).map(({ name, type, bind }) => {
+    return {
+      subject: `${name} at ${bind.text}`,
+      bind,
+      field: `${kindOf(type).listener.block}.bind`,
+    };
+  });
+  if (completions !== null) {
+    const { bind } = completions;
+    places.push({ subject: `completions API at ${bind.text}`, bind, field: 'completions.bind' });
+  }
   return Promise.all(
-    routed.filter(isListener).map(async ({ name, type, bind }) => {
-      const subject = `${name} at ${bind.text}`;
+    places.map(async ({ subject, bind, field }) => {
       if (bind.port === 0) return ok(subject, 'takes any free port');
-      const field = `${kindOf(type).listener.block}.bind`;
       const held = await listeners.take(bind);
       if (held.kind === 'held') {
         await held.release(0);

@@ -11,9 +11,9 @@ import { Stopper } from '../../lib/stop.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest } from '../models/model.ts';
 import type { ToolNotice } from '../../domain/completion.ts';
-import { apologyOf, reportLeftOut } from '../responder.ts';
-import type { TurnContext, DecidedCall, Turn, EarlierPictures } from '../brain.ts';
-import { linesOfTurn, type VisionModels } from '../turn-lines.ts';
+import { apologyOf, repliedText, reportLeftOut } from '../responder.ts';
+import type { TurnContext, Turn, EarlierPictures } from '../brain.ts';
+import { keptFromIn, linesOfTurn, type VisionModels } from '../turn-lines.ts';
 import type { ModelCall, Candidate, RequestFor } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
 import type { AgentOptions } from './agent-options.ts';
@@ -63,7 +63,7 @@ export type AgentTurnState = {
 
 /** The meaning of a model's answer; `broken`: an unreadable call. */
 type ModelIntent =
-  | { readonly kind: 'answer'; readonly text: string }
+  | { readonly kind: 'answer'; readonly text: string; readonly isCut?: true }
   | ({ readonly kind: 'calls' } & WrittenCalls)
   | { readonly kind: 'broken'; readonly text: string };
 
@@ -88,7 +88,7 @@ export class AgentTurn {
   readonly #transcript: ToolTranscript;
   readonly #calls: ToolCalls;
   readonly #requests: AgentRequests;
-  readonly #followed: DecidedCall | null;
+  readonly #turn: Turn;
   readonly #turnAt: SteadyTime;
   readonly #turnEnd = new Stopper();
   readonly #deadline: Deadline;
@@ -114,7 +114,7 @@ export class AgentTurn {
     this.#models = new AgentModels(candidates, learned);
     this.#learned = learned;
     this.#turnContext = turnContext;
-    this.#followed = turn.followed ?? null;
+    this.#turn = turn;
     const channel = registeredNameOf(turn.message.channel);
     this.#announced = options.toolbox
       .announcedOn(channel)
@@ -156,7 +156,8 @@ export class AgentTurn {
 
   async answer(): Promise<Decision> {
     try {
-      if (this.#followed !== null) await this.#calls.follow(this.#followed);
+      const { followed } = this.#turn;
+      if (followed !== undefined) await this.#calls.follow(followed);
       if (this.#calls.waiting > 0) return this.#askForApproval(this.#models.first);
       return await this.#loop();
     } finally {
@@ -178,7 +179,7 @@ export class AgentTurn {
         return this.#failed(result);
       }
       const intent = intentOf(answered, result.inText(answered), this.#mark);
-      if (intent.kind === 'answer') return this.#reply(intent.text, answered.model);
+      if (intent.kind === 'answer') return this.#reply(intent, answered.model);
       if (!result.withTools || this.#isSpent) return this.#unfinished();
       await this.#carryOut(intent);
       if (this.#calls.waiting > 0) return this.#askForApproval(answered.model);
@@ -255,12 +256,12 @@ export class AgentTurn {
     if (this.#invalidInARow >= invalidMax) this.#closing = true;
   }
 
-  #reply(text: string, model: ModelName): Decision {
+  #reply(answer: Extract<ModelIntent, { kind: 'answer' }>, model: ModelName): Decision {
     if (this.#transcript.isShort && this.#halvings === 0) this.#raiseResultLimit();
     const { count } = this.#calls;
     const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
     const why = `answered at step ${this.#step} after ${tools}`;
-    return { kind: 'reply', text, model, why };
+    return { kind: 'reply', ...repliedText(answer, this.#turn), model, why };
   }
 
   /** Ends the turn with a question. The person's decision starts a turn of its own. */
@@ -307,15 +308,16 @@ function intentOf({ outcome, model }: ModelCall, isText: boolean, mark: string):
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
   const { extra } = outcome;
   const text = withoutMark(mark, outcome.text);
+  const isCut = outcome.isCut === true ? { isCut: true as const } : {};
   const calls = outcome.calls.map((call) => callWithoutMark(mark, call));
   if (!isText) {
     return calls.length === 0
-      ? { kind: 'answer', text }
+      ? { kind: 'answer', text, ...isCut }
       : { kind: 'calls', text, calls, model, extra };
   }
   if (calls.length > 0) return { kind: 'broken', text };
   const read = readText(text);
-  if (read.kind !== 'call') return { kind: read.kind, text };
+  if (read.kind !== 'call') return { kind: read.kind, text, ...isCut };
   return { kind: 'calls', text, calls: [read.call], model, extra };
 }
 
@@ -415,7 +417,8 @@ class AgentRequests {
     const announced = this.#deps.announced.filter(({ name }) => !refusedTools.includes(name));
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#deps.notes, view);
-    const { windowAt } = turn;
+    const { windowAt, given } = turn;
+    const outputTokensMax = given?.outputTokensMax ?? null;
     const budgetRunes = agent.notes?.budgetRunes ?? 0;
     const { first, behind } = placeNotes(notes, { windowAt, rows: turns, budgetRunes });
     const quoted = quoteFor(turn, view);
@@ -433,17 +436,19 @@ class AgentRequests {
       brainPrompt: agent.systemPrompt,
       operatorPrompt: agent.operatorPrompt,
       skills: agent.skills,
-      keepsNotes: agent.notes !== null,
+      keepsNotes: agent.notes !== null && given === undefined,
       notes: first,
+      clientPrompt: given?.system ?? null,
       mark,
     });
     return {
       sensitivity: strictestOf(this.#sensitivity, [...turns, ...notes, ...quotes]),
       system,
       lines: [...conversation, ...transcript.linesFor(protocol, model)],
-      keptFrom: conversation.length - 1,
+      keptFrom: keptFromIn(turn, conversation),
       tools: protocol === 'native' ? announced : [],
       mayCall,
+      ...(outputTokensMax !== null && { outputTokensMax }),
       deadlineAt: turnContext.deadlineAt,
       budgetGuard: turnContext.budgetGuard,
     };

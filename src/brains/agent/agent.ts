@@ -83,7 +83,8 @@ class Agent implements Brain {
     const ranked = allowed.toSorted((a, b) => a.rank - b.rank);
     const selection = await selectByVision(turn, ranked, 'sequential', sensitivity, turnContext);
     if ('kind' in selection) return selection;
-    const keptNotes = notes === null ? [] : await turnContext.notes(notes.scope);
+    const hasNotes = notes !== null && turn.given === undefined;
+    const keptNotes = hasNotes ? await turnContext.notes(notes.scope) : [];
     const state = {
       notes: this.#shownNotes(turn, keptNotes),
       notesKept: keptNotes.length,

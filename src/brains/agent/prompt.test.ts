@@ -31,6 +31,7 @@ const whole: PromptParts = {
     { at: 1, text: 'Ada likes tea.', sensitivity: 'public' },
     { at: 2, text: 'Ada speaks French.', sensitivity: 'public' },
   ],
+  clientPrompt: null,
   mark: '5f3a0c91-77de',
 };
 

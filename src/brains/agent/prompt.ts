@@ -1,8 +1,8 @@
 /**
  * The system prompt of an agent, always in this order: the brain's prompt, the protocol block, the
- * agent's prompt, the skills, the notes from before the last cut. It is the same in every turn
- * between two cuts, so that a provider can use its prompt cache. Texts of people and tools stand
- * between marks, as data.
+ * agent's prompt, the skills, the notes from before the last cut, the prompt of an API client. It
+ * is the same in every turn between two cuts, so that a provider can use its prompt cache. Texts of
+ * people and tools stand between marks, as data.
  */
 import type { Note } from '../../domain/note.ts';
 import type { ToolNotice } from '../../domain/completion.ts';
@@ -170,14 +170,17 @@ export type PromptParts = {
   readonly keepsNotes: boolean;
   /** The notes in the system prompt, oldest first. */
   readonly notes: readonly Note[];
+  /** The prompt of an API client; null: none. */
+  readonly clientPrompt: string | null;
   /** The random mark of this session; text between two marks is data. */
   readonly mark: string;
 };
 
 export function systemPrompt(parts: PromptParts): string {
-  const { brainPrompt, operatorPrompt, skills, notes, mark } = parts;
+  const { brainPrompt, operatorPrompt, skills, notes, clientPrompt, mark } = parts;
   const earlier = notesBlock(notes, mark, 'notes that you kept in earlier turns');
-  return [brainPrompt, protocolBlock(parts), operatorPrompt, skills, earlier]
+  const ofClient = clientPrompt === null ? null : withoutMark(mark, clientPrompt);
+  return [brainPrompt, protocolBlock(parts), operatorPrompt, skills, earlier, ofClient]
     .filter((part) => part !== null && part !== '')
     .join('\n\n');
 }

@@ -5,7 +5,6 @@
 import type { ModelConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
-import { cutNotice } from '../../domain/model-words.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../../lib/clock.ts';
@@ -171,7 +170,7 @@ class GuardedModel implements Model {
         reuse = this.#reuseOf(cut);
         return this.#model.ask(cut, stop);
       });
-      return { ...withCutNotice(outcome), ...(reuse !== null && { reuse }) };
+      return { ...outcome, ...(reuse !== null && { reuse }) };
     } catch (error) {
       this.#deps.events.faulted({ where: `model ${this.name}`, error });
       return { kind: 'failed', failure: failure('fault'), tries: [] };
@@ -196,12 +195,6 @@ function errorDetails(outcome: Outcome): Pick<ModelAnswered, 'said' | 'status' |
   if (outcome.kind === 'answer') return outcome.isCut === true ? { isCut: true } : {};
   const { said, status } = outcome.failure;
   return { ...(said !== undefined && { said }), ...(status !== null && { status }) };
-}
-
-/** Tells the person that the text is cut. */
-function withCutNotice(outcome: Outcome): Outcome {
-  const isCut = outcome.kind === 'answer' && outcome.isCut === true && outcome.calls.length === 0;
-  return isCut ? { ...outcome, text: `${outcome.text}\n\n${cutNotice}` } : outcome;
 }
 
 function strainOf(outcome: Outcome): 'answered' | 'strain' | 'other' {

@@ -370,6 +370,10 @@ test('context_tokens cuts before the first call, and leaves room for the answer'
   assert.ok((await room(null)) >= 1_024);
   assert.ok((await room(2_000)) >= 2_000);
   assert.ok((await room(1_000_000)) < 4_000, 'half of the context is for what is read');
+  const model = new Tokenizer(Infinity);
+  const talk = { ...talkOf(201, 'a'.repeat(100)), outputTokensMax: 16 };
+  await new ContextTrimmer(2_000, 4_096).ask(talk, model.ask);
+  assert.ok(promptOf(model.asked[0]!).length / 4 > 2_096, 'a short answer needs less room');
 });
 
 test('tools take room, and so does a picture', async () => {

@@ -28,7 +28,7 @@
 import type { Failure } from '../../domain/failure.ts';
 import type { Outcome, Usage } from '../../domain/outcome.ts';
 import { later } from '../../lib/clock.ts';
-import { picturesOn, type ModelRequest, type RequestLine } from './model.ts';
+import { outputLimitOf, picturesOn, type ModelRequest, type RequestLine } from './model.ts';
 import type { ToolNotice } from '../../domain/completion.ts';
 
 const growth = 1 / 8;
@@ -83,7 +83,7 @@ export class ContextTrimmer {
     request: ModelRequest,
     ask: (request: ModelRequest) => Promise<Outcome>,
   ): Promise<Outcome> {
-    let sent = cutToFit(request, Math.min(this.#bytesMax, this.#bytesOfContext()));
+    let sent = cutToFit(request, Math.min(this.#bytesMax, this.#bytesOfContext(request)));
     let crowded: { readonly sent: ModelRequest; readonly outcome: Outcome } | null = null;
     let tries: Outcome['tries'] = [];
     const refused: ModelRequest[] = [];
@@ -118,10 +118,11 @@ export class ContextTrimmer {
   /**
    * The request size that leaves room for the answer, in UTF-8 bytes; Infinity: no bound is known.
    */
-  #bytesOfContext(): number {
+  #bytesOfContext(request: ModelRequest): number {
     const context = this.#contextTokens;
     if (context === null) return Infinity;
-    const room = this.#outputTokensMax ?? Math.min(context / 4, answerTokensMax);
+    const limit = outputLimitOf(request, this.#outputTokensMax);
+    const room = limit ?? Math.min(context / 4, answerTokensMax);
     return (context - Math.min(room, context / 2)) * this.#density.bytesPerToken * nearBound;
   }
 
@@ -144,7 +145,8 @@ export class ContextTrimmer {
     const input = isWhole ? reportedInput : this.#density.tokensOf(bytes);
     const output = reportedOutput ?? this.#density.tokensOf(Buffer.byteLength(text));
     // The real number may be twice the estimate.
-    const ownLimit = (this.#outputTokensMax ?? Infinity) / (reportedOutput === null ? 2 : 1);
+    const limit = outputLimitOf(sent, this.#outputTokensMax) ?? Infinity;
+    const ownLimit = limit / (reportedOutput === null ? 2 : 1);
     return output < ownLimit && input > output;
   }
 

@@ -99,7 +99,7 @@ export type ModelRequest = {
   readonly tools: readonly ToolNotice[];
   /** False: the model may not call tools. The request names them only if the provider needs it. */
   readonly mayCall?: boolean;
-  /** The model has to call a tool; absent: it decides. A local runtime has no such field. */
+  /** The model has to call a tool; absent: it decides. Not each provider enforces it. */
   readonly toolChoice?: ToolChoice;
   /** Lowers the limit of the answer, in tokens; absent: as configured. */
   readonly outputTokensMax?: number;
@@ -119,6 +119,17 @@ export type ModelRequest = {
 
 /** A line of the history, a line with the model's calls, or the result of one call. */
 export type RequestLine = HistoryLine | ToolLine;
+
+/**
+ * The limit of the answer, in tokens; null: none.
+ * @param configured null: none
+ */
+export function outputLimitOf(
+  { outputTokensMax: asked }: Pick<ModelRequest, 'outputTokensMax'>,
+  configured: number | null,
+): number | null {
+  return asked === undefined ? configured : Math.min(asked, configured ?? Infinity);
+}
 
 /** The pictures of a line. */
 export function picturesOn(line: RequestLine): readonly Picture[] {

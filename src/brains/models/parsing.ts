@@ -109,6 +109,16 @@ export function toolsOf({ tools }: Pick<ModelRequest, 'tools'>): object {
   return { tools: functions };
 }
 
+/** The tools that a model sees where the request cannot say which of them it has to call. */
+export function chosenTools({
+  tools,
+  toolChoice,
+}: Pick<ModelRequest, 'tools' | 'toolChoice'>): readonly ToolNotice[] {
+  return typeof toolChoice === 'object'
+    ? tools.filter(({ name }) => name === toolChoice.name)
+    : tools;
+}
+
 /** The tools that the model may call natively. */
 export function callable({ tools, mayCall = true }: ModelRequest): readonly ToolNotice[] {
   return mayCall ? tools : [];

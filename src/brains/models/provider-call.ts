@@ -12,7 +12,7 @@ import { farAddressCode } from '../../lib/private-connector.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { ModelRequest, RequestLine } from './model.ts';
+import { outputLimitOf, type ModelRequest, type RequestLine } from './model.ts';
 import type { ToolNotice } from '../../domain/completion.ts';
 import {
   errorIn,
@@ -144,7 +144,8 @@ export async function callProvider(
   tries: Try[],
 ): Promise<CallResult> {
   const pictures = picturesOf(request);
-  const maxTokens = maxTokensOf(call.body, options.outputTokensMax, pictures);
+  const outputLimit = outputLimitOf(request, options.outputTokensMax);
+  const maxTokens = maxTokensOf(call.body, outputLimit, pictures);
   const paying = request.budgetGuard.reserve(options.payable, maxTokens);
   const paid = paying instanceof Promise ? await paying : paying;
   if (paid.kind !== 'reserved') {

@@ -67,11 +67,21 @@ export class StreamReceiver {
   readonly #stream: AnswerStream;
   readonly #onText: (whole: string) => void;
   readonly #thinking: ThinkingHabit;
+  readonly #mayCall: boolean;
   readonly #decoder = new TextDecoder();
   #last = '';
 
-  /** @param onText called with the text that may be shown, never with a model's thinking */
-  constructor(stream: AnswerStream, onText: (whole: string) => void, thinking: ThinkingHabit) {
+  /**
+   * @param onText called with the text that may be shown, never with a model's thinking
+   * @param mayCall the model may call tools, so a text that begins like a call is not shown
+   */
+  constructor(
+    stream: AnswerStream,
+    onText: (whole: string) => void,
+    thinking: ThinkingHabit,
+    mayCall = false,
+  ) {
+    this.#mayCall = mayCall;
     this.#stream = stream;
     this.#onText = onText;
     this.#thinking = thinking;
@@ -119,9 +129,13 @@ export class StreamReceiver {
     const mayHold = mayHoldThinking(text);
     if (!mayHold && this.#thinking.begins && !hasOwnThinking) return '';
     const visible = mayHold ? withoutThinking(text) : text;
+    if (this.#mayCall && mayBeginCall.test(visible)) return '';
     return withoutCallMarkup(withoutGrowingMark(visible).trim());
   }
 }
+
+/** The beginning of a call in JSON without marks, perhaps in a fence; see `callInText`. */
+const mayBeginCall = /^\s*(?:\[?\s*\{|\[\s*$|`{1,2}$|```(?:[jx\s]|$))/i;
 
 /** The result of a stream that breaks off. */
 const brokenOff = { kind: 'fault', fault: 'connection_lost', sent: true, code: null } as const;

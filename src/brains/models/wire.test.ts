@@ -211,6 +211,26 @@ test('a hosted list of models is read leniently', () => {
   assert.equal(hosted.findModel('{}', 'm'), null);
 });
 
+test('ids that come again in a later line of calls are made different', () => {
+  const lines = ['1', '2'].flatMap((text) => {
+    const one = { id: 'call_0', name: 'calc', arguments: {} };
+    return [
+      { role: 'calls', text: '', calls: [one] },
+      { role: 'result', call: one, text },
+    ] as const;
+  });
+  const accepts = { ...hosted.acceptsAll, ids: false };
+  const body = hosted.toWire('m', { ...request, lines }, null, accepts);
+  assert.deepEqual(body.match(/call0\d+/g), ['call00001', 'call00001', 'call00002', 'call00002']);
+});
+
+test('arguments that are no JSON go to a hosted runtime as they are', () => {
+  const one = { id: 'a', name: 'calc', arguments: '1 + 1' };
+  const lines = [{ role: 'calls', text: '', calls: [one] }] as const;
+  assert.match(hosted.toWire('m', { ...request, lines }, null), /"arguments":"1 \+ 1"/);
+  assert.match(local.toWire('m', { ...request, lines }, null), /"arguments":\{\}/);
+});
+
 const called: ModelRequest = {
   ...request,
   lines: [

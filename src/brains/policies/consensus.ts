@@ -1,5 +1,7 @@
 /** The consensus policy, and the key by which it compares answers. */
 import type { ModelName } from '../../domain/ids.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import { canonicalJson, parseJson } from '../../lib/json.ts';
 import type { Policy, Slot, Verdict, Votes } from './policy.ts';
 import { withoutThinkBlock } from '../../domain/think-block.ts';
 import { MarkupStripper, normalized, withoutTrailingZeros } from './normalized-text.ts';
@@ -25,7 +27,7 @@ function judge(slots: readonly Slot[]): Verdict {
     if (outcome === null) pending++;
     if (outcome?.kind !== 'answer') continue;
     answers++;
-    const key = consensusKey(outcome.text);
+    const key = answerKey(outcome);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, { first: at, models: [model] });
     else group.models.push(model);
@@ -42,6 +44,17 @@ function judge(slots: readonly Slot[]): Verdict {
   const open = answers < 2 || 2 * most + pending > answers;
   if (pending > 0 && open) return { kind: 'wait', fallback: null };
   return none(answers, most, votes);
+}
+
+/** The text and the calls of an answer. Calls agree if they have the same names and arguments. */
+function answerKey({ text, calls }: Extract<Outcome, { kind: 'answer' }>): string {
+  const key = consensusKey(text);
+  if (calls.length === 0) return key;
+  const compared = calls.map(({ name, arguments: args }) => [
+    name,
+    typeof args === 'string' ? (parseJson(args) ?? args) : args,
+  ]);
+  return `${key}\n${canonicalJson(compared)}`;
 }
 
 function none(answers: number, most: number, votes: Votes): Verdict {

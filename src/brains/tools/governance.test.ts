@@ -221,3 +221,32 @@ test('the audit keeps the beginning of long arguments', async () => {
   const odd = await box.run({ name: 'calc', arguments: circle }, around);
   assert.deepEqual([odd.use.outcome, odd.use.arguments], ['invalid', '']);
 });
+
+test('for an API request a grant that asks denies, and no note is kept', async () => {
+  const tools = [
+    fakeTool('calc', 'expression'),
+    fakeTool('echo', 'text'),
+    fakeTool('memory_note', 'note'),
+  ];
+  const box = toolbox(tools, [
+    grant('calc', 'ask'),
+    grant('echo', 'allow'),
+    grant('memory_note', 'allow'),
+  ]);
+  const modes = (channel: string) => box.abilitiesOn(channel).map(({ mode }) => mode);
+  assert.deepEqual(modes('webhook'), ['ask', 'allow', 'allow']);
+  assert.deepEqual(modes('completions'), ['deny', 'allow', 'deny']);
+  assert.deepEqual(
+    box.announcedOn('completions').map(({ name }) => name),
+    ['echo'],
+  );
+  const calc = { name: 'calc', arguments: { expression: '1' } };
+  const { use } = await box.run(calc, surroundings({ channel: 'completions' }));
+  assert.deepEqual([use.mode, use.rule, use.outcome], ['deny', 'governance[0]', 'denied']);
+  const plain = toolbox(tools).announcedOn('completions');
+  assert.deepEqual(
+    plain.map(({ name }) => name),
+    ['calc', 'echo'],
+    'without grants, too',
+  );
+});

@@ -5,6 +5,7 @@
  */
 import type { GrantConfig } from '../../config/config.ts';
 import type { WantedCall } from '../../domain/approval.ts';
+import { completionsChannel } from '../../domain/ids.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { wellFormed } from '../../lib/plain-text.ts';
@@ -196,16 +197,19 @@ class GovernedToolbox implements Toolbox {
 
   /**
    * Without grants all listed tools are allowed. With grants, a tool or channel that they lack is
-   * denied.
+   * denied. A request of an API client keeps no notes, and there is nobody to ask.
    */
   #grantFor({ name }: Tool, channel: string): GrantDecision {
+    const isApi = channel === completionsChannel;
+    if (isApi && name === 'memory_note') return { mode: 'deny', rule: 'no_notes' };
     const { grants } = this.#options;
     if (grants.length === 0) return { mode: 'allow', rule: 'no_governance' };
     const at = grants.findIndex(
       ({ tool, channels }) => tool === name && (channels === null || channels.includes(channel)),
     );
     if (at < 0) return { mode: 'deny', rule: 'no_grant' };
-    return { mode: grants[at]!.mode, rule: `governance[${at}]` };
+    const { mode } = grants[at]!;
+    return { mode: isApi && mode === 'ask' ? 'deny' : mode, rule: `governance[${at}]` };
   }
 }
 

@@ -1,8 +1,7 @@
 /**
  * Answers the webhook's requests. The checks have one order, and the first failed check gives the
  * answer: path, method, bearer, content type, declared length, room, body, UTF-8, JSON, fields. A
- * check before the body answers at once. svc then discards the body for a while, so a client that
- * writes everything before it reads still gets its answer. If the secret has changed by the end of
+ * check before the body answers at once (early-answer.ts). If the secret has changed by the end of
  * the body, svc checks the bearer once more.
  */
 import { isUtf8 } from 'node:buffer';
@@ -14,6 +13,12 @@ import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 import { collectBody, isJsonType, isUncompressed } from '../../lib/collect-body.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
+import {
+  answerEarly,
+  sendAnswer,
+  type Exchange as EarlyExchange,
+  type ShortAnswer,
+} from '../../lib/early-answer.ts';
 import { pathOf, type Handler } from '../../lib/listener.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Receive } from '../channel.ts';
@@ -40,8 +45,6 @@ export type InboundDeps = {
   readonly stopped: AbortSignal;
   readonly events: Events;
   readonly deadlines: Deadlines;
-  /** How much of a body is discarded after an early answer, and for how long. */
-  readonly discard?: { readonly bytesMax: number; readonly ms: number };
 };
 
 /** Makes the handler for the listener. */
@@ -60,7 +63,7 @@ class InboundHandler {
   answer(request: IncomingMessage, response: ServerResponse, peer: Peer): void | Promise<void> {
     const path = pathOf(request.url ?? '');
     if (path === '/healthz' && (request.method === 'GET' || request.method === 'HEAD')) {
-      send(response, { status: 200, type: jsonType, body: '{"status":"ok"}' });
+      sendAnswer(response, { status: 200, type: jsonType, body: '{"status":"ok"}' });
       return;
     }
     const refusal = this.#checkTarget(path, request.method);
@@ -109,7 +112,7 @@ class InboundHandler {
     if (checkNow !== check && !checkNow(token)) return this.#turnAway(exchange, 'wrong');
     const parsed = this.#parse(end.bytes, request.headers);
     if ('status' in parsed) this.#refuse(request, response, parsed);
-    else send(response, await this.#accept(parsed));
+    else sendAnswer(response, await this.#accept(parsed));
   }
 
   #parse(body: Buffer, headers: IncomingHttpHeaders): ValidRequest | Refusal {
@@ -120,7 +123,7 @@ class InboundHandler {
     return resend !== null && 'status' in resend ? resend : { wire, resend };
   }
 
-  async #accept({ wire, resend }: ValidRequest): Promise<Answer> {
+  async #accept({ wire, resend }: ValidRequest): Promise<ShortAnswer> {
     const { channel, receive, events } = this.#deps;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
@@ -143,78 +146,25 @@ class InboundHandler {
     }
   }
 
-  #answerOf({ status, code, detail, headers }: Refusal): Answer {
+  #answerOf({ status, code, detail, headers }: Refusal): ShortAnswer {
     this.#deps.events.messageRefused({ channel: this.#deps.channel, code });
     return { status, type: problemType, headers, body: problemText(status, code, detail) };
   }
 
   /** @param bytes how much of the body has arrived already */
   #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal, bytes = 0): void {
-    const answer = this.#answerOf(refusal);
-    if (request.complete || !hasBody(request)) return send(response, answer);
-    const headers = headersOf(answer);
-    if (!isShort(request)) headers.push('connection', 'close');
-    response.writeHead(answer.status, headers).write(answer.body);
-    this.#discard(request, response, bytes);
-  }
-
-  /**
-   * Discards the rest of the body. The answer is already sent. The connection closes when the
-   * response ends, and that waits for the body.
-   */
-  #discard(request: IncomingMessage, response: ServerResponse, already: number): void {
-    const { deadlines, discard = discardLimits } = this.#deps;
-    let bytes = already;
-    const deadline = deadlines.after(discard.ms, () => request.destroy());
-    request.on('data', (part: Buffer) => {
-      bytes += part.length;
-      if (bytes > discard.bytesMax) request.destroy();
-    });
-    request.on('end', () => response.end());
-    request.on('close', () => deadline.cancel());
+    const { deadlines } = this.#deps;
+    const body = { deadlines, bodyBytesMax, bytes };
+    answerEarly({ request, response }, this.#answerOf(refusal), body);
   }
 }
 
-type Exchange = {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly peer: Peer;
-};
+type Exchange = EarlyExchange & { readonly peer: Peer };
 
 /** A valid message, and the id under which the sender may send it again. */
 type ValidRequest = { readonly wire: WireMessage; readonly resend: ResendId | null };
 
-type Answer = {
-  readonly status: number;
-  readonly type: string;
-  /** In addition to those of every answer. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly body: string;
-};
-
 const jsonType = 'application/json';
-const discardLimits = { bytesMax: 8 * 1_048_576, ms: 5_000 };
-
-function send(response: ServerResponse, answer: Answer): void {
-  response.writeHead(answer.status, headersOf(answer)).end(answer.body);
-}
-
-/** @returns names and values in turn, as `writeHead` takes them */
-function headersOf({ type, headers, body }: Answer): string[] {
-  const length = String(Buffer.byteLength(body));
-  const all = ['content-type', type, 'content-length', length];
-  for (const name in headers) all.push(name, headers[name]!);
-  return all;
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
-}
-
-/** Whether the body's length is known, and small enough to keep the connection. */
-function isShort({ headers }: IncomingMessage): boolean {
-  return headers.expect === undefined && Number(headers['content-length']) <= bodyBytesMax;
-}
 
 // A sender marks a resend by an id in a header. Many senders may post here, so an id counts only
 // within its conversation and sender. A message with a known id but different content is no resend.

@@ -7,7 +7,7 @@
  * that svc keeps the digits as written, and refuses anything but plain digits.
  */
 import type { Mapping, MessageField } from '../../config/config.ts';
-import type { ConversationId } from '../../domain/ids.ts';
+import { faultOfGivenId, type ConversationId } from '../../domain/ids.ts';
 import type { Media, Sender } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 
@@ -26,12 +26,6 @@ export type WireProblem = {
   readonly code: 'invalid_json' | 'invalid_field' | 'missing_sender' | 'missing_content';
   readonly detail: string;
 };
-
-const idCharactersMax = 1_024;
-/** A database index on ids has room for this many bytes. */
-const idBytesMax = 2_048;
-/** PostgreSQL stores each of these characters as seven bytes. */
-const longWhenStored = /[\0\uE000]/g;
 
 type Body = Readonly<Record<string, unknown>>;
 type Id = { readonly text: string; readonly json: string };
@@ -104,10 +98,8 @@ class Fields {
     if (value === null || value === '') return null;
     if (typeof value === 'number') return this.#number(field, value);
     if (typeof value !== 'string') return this.#refuse(field, 'must be a string or an integer');
-    if (value.length > idCharactersMax) return this.#refuse(field, tooLong);
-    // Half a surrogate pair has no UTF-8 form: two such ids could become one in storage.
-    if (!value.isWellFormed()) return this.#refuse(field, 'holds half a surrogate pair');
-    if (storedBytesOf(value) > idBytesMax) return this.#refuse(field, tooManyBytes);
+    const fault = faultOfGivenId(value);
+    if (fault !== null) return this.#refuse(field, fault);
     return { text: value, json: JSON.stringify(value) };
   }
 
@@ -117,7 +109,8 @@ class Fields {
     if (!/^-?[0-9]+$/.test(digits)) {
       return this.#refuse(field, 'must be a string or an integer');
     }
-    if (digits.length > idCharactersMax) return this.#refuse(field, tooLong);
+    const fault = faultOfGivenId(digits);
+    if (fault !== null) return this.#refuse(field, fault);
     return { text: digits, json: digits };
   }
 
@@ -152,13 +145,6 @@ class Fields {
 }
 
 type Context = { readonly source?: string };
-
-const tooLong = `has more than ${idCharactersMax} characters`;
-const tooManyBytes = `has more than ${idBytesMax} bytes`;
-
-function storedBytesOf(id: string): number {
-  return Buffer.byteLength(id.replaceAll(longWhenStored, '1234567'));
-}
 
 function problem(code: WireProblem['code'], detail: string): WireProblem {
   return { kind: 'problem', code, detail };

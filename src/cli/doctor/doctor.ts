@@ -474,12 +474,14 @@ type Listener = {
   readonly optional: boolean;
 };
 
+type ListeningConfig = Pick<Config, 'channels' | 'completions' | 'observability'>;
+
 /**
  * Checks whether svc can listen at its addresses, or already does.
  * @param owned whether a running svc holds the database; null: there is no database to tell by
  */
 export async function listenerLines(
-  config: Pick<Config, 'channels' | 'observability'>,
+  config: ListeningConfig,
   owned: boolean | null,
 ): Promise<readonly PreflightLine[]> {
   const http = createHttpClient(createDeadlines());
@@ -490,15 +492,19 @@ export async function listenerLines(
   }
 }
 
-function listenersOf({
-  channels,
-  observability,
-}: Pick<Config, 'channels' | 'observability'>): readonly Listener[] {
-  const listeners = channels.filter(isListener).map(({ name, type, bind }) => {
+function listenersOf(config: ListeningConfig): readonly Listener[] {
+  const { channels, completions, observability } = config;
+  const listeners = channels.filter(isListener).map(({ name, type, bind }): Listener => {
     const field = `${kindOf(type).listener.block}.bind`;
     const flag = addressFlags.webhook;
     return { subject: `${name} at ${bind.text}`, address: bind, field, flag, optional: false };
   });
+  if (completions !== null) {
+    const { bind: address } = completions;
+    const subject = `completions API at ${address.text}`;
+    const flag = addressFlags.completions;
+    listeners.push({ subject, address, field: 'completions.bind', flag, optional: false });
+  }
   if (!observability.enabled) return listeners;
   const { address } = observability;
   const field = 'observability.addr';

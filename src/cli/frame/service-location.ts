@@ -154,7 +154,11 @@ export function listens(address: ListenAddress, stop: AbortSignal): Promise<bool
 }
 
 /** The addresses as written in the flags; `webhook` may have `NAME=` before each. */
-type Written = { readonly webhook: readonly string[]; readonly admin: string | null };
+type Written = {
+  readonly webhook: readonly string[];
+  readonly admin: string | null;
+  readonly completions: string | null;
+};
 
 /** @returns the addresses, or a sentence about the first that is no address */
 export function readOwnAddresses(written: Written): OwnAddresses | { readonly fault: string } {
@@ -177,10 +181,18 @@ export function readOwnAddresses(written: Written): OwnAddresses | { readonly fa
     webhook.set(name, address);
   }
   const admin = written.admin === null ? null : readAddress('admin', written.admin);
-  return typeof admin === 'string' ? { fault: admin } : { webhook, admin };
+  if (typeof admin === 'string') return { fault: admin };
+  const own = written.completions;
+  const completions = own === null ? null : readAddress('completions', own);
+  if (typeof completions === 'string') return { fault: completions };
+  return { webhook, admin, completions };
 }
 
-const examples = { webhook: '127.0.0.1:8090', admin: '127.0.0.1:2112' } as const;
+const examples = {
+  webhook: '127.0.0.1:8090',
+  admin: '127.0.0.1:2112',
+  completions: '127.0.0.1:8092',
+} as const;
 
 /** @returns a sentence if the text is no address */
 function readAddress(which: keyof OwnAddresses, text: string): ListenAddress | string {

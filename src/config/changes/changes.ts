@@ -8,7 +8,7 @@ import type { ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { brain as brainField, schema } from '../schema.ts';
 import { channel as channelField } from '../schema-channel.ts';
-import { fieldChanges } from './field-changes.ts';
+import { effectiveValue, fieldChanges } from './field-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
 import { canonical, isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
@@ -199,7 +199,7 @@ function caseChanges(subject: string, before: Value, after: Value): readonly Cha
   return [note(`${subject}: its test cases are changed (${count(before)} → ${count(after)})`)];
 }
 
-const blocks = ['storage', 'session', 'observability', 'admin'] as const;
+const blocks = ['storage', 'session', 'observability', 'admin', 'completions'] as const;
 
 function blockChanges(
   before: JsonObject,
@@ -294,7 +294,20 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
         : `${channelName(name)} connects`,
     );
   }
-  return sentences;
+  return [...sentences, ...apiSentences(before, after, refused.has('completions.bind'))];
+}
+
+/** @param stays whether the running service refuses the new address */
+function apiSentences(before: Value, after: Value, stays: boolean): readonly string[] {
+  const [old, now] = [before, after].map((document) => {
+    const block = objectOf(document)['completions'];
+    if (!isObject(block)) return null;
+    return effectiveValue(schema.fields.completions.fields.bind, block['bind']);
+  });
+  if (old === now || stays) return [];
+  if (now === null) return ['the completions API stops listening'];
+  const more = old === null ? '' : ` in the place of ${String(old)}`;
+  return [`the completions API listens on ${String(now)}${more}`];
 }
 
 function kindIn(channel: JsonObject): ChannelKind | undefined {

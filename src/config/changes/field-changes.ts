@@ -53,6 +53,11 @@ function changeOf(
   if (field.type === 'list') {
     const [from, to] = [withDefault(field, before), withDefault(field, after)];
     if (isEqual(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
+    const { defaultNote: note } = field;
+    if (note !== undefined && (isAbsent(from) || isAbsent(to))) {
+      const [old, now] = [from, to].map((list) => (isAbsent(list) ? note : formatValue(list)));
+      return [{ at, text: `${label} ${old} → ${now}`, effect: true }];
+    }
     return [{ at, text: listChange(label, at.at(-1)!, from, to), effect: true }];
   }
   const [from, to] = [effectiveValue(field, before), effectiveValue(field, after)];

@@ -58,7 +58,7 @@ export class FigureCounts {
 
   turnFinished({ decision }: Of<'turnFinished'>): void {
     if (decision.kind === 'reply') this.#minute.answered++;
-    else this.#minute.failed++;
+    else if (decision.kind === 'apology') this.#minute.failed++;
   }
 
   commandAnswered(): void {

@@ -22,6 +22,7 @@ import {
   type RuntimeOptions,
 } from '../provider-call.ts';
 import { errorIn } from '../errors.ts';
+import { callable } from '../parsing.ts';
 import { StreamReceiver, ThinkingHabit } from '../streaming.ts';
 import {
   acceptsAll,
@@ -41,9 +42,10 @@ const streams = new LoadOnce(() => import('./stream.ts'));
 async function streamTo(
   onText: NonNullable<ModelRequest['onText']>,
   thinking: ThinkingHabit,
+  mayCall: boolean,
 ): Promise<StreamReceiver> {
   const { HostedStream } = await streams.get();
-  return new StreamReceiver(new HostedStream(), onText, thinking);
+  return new StreamReceiver(new HostedStream(), onText, thinking, mayCall);
 }
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
@@ -92,10 +94,12 @@ class HostedRuntime implements Model {
     tries: Try[],
   ): Promise<CallResult> {
     const onText = request.onText ?? (this.#streams === 'always' ? ignoreText : undefined);
+    const mayCall = callable(request).length > 0;
     /** The state before the last change, and the words of that refusal. */
     let before: { readonly accepts: Accepts; readonly words: string } | null = null;
     for (let accepts = this.#accepts; ; this.#accepts = accepts) {
-      const receiver = onText === undefined ? null : await streamTo(onText, this.#thinking);
+      const receiver =
+        onText === undefined ? null : await streamTo(onText, this.#thinking, mayCall);
       const body = toWire(
         this.modelId,
         { ...request, ...(onText && { onText }) },

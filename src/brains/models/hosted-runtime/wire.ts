@@ -20,6 +20,7 @@ import {
   answerOf,
   base64Of,
   callsOf,
+  chosenTools,
   contentOf,
   extraOf,
   failed,
@@ -29,8 +30,8 @@ import {
   type CallWire,
   type Parsed,
 } from '../parsing.ts';
-import type { ModelRequest } from '../model.ts';
-import type { ToolNotice } from '../../../domain/completion.ts';
+import { outputLimitOf, type ModelRequest } from '../model.ts';
+import type { ToolChoice, ToolNotice } from '../../../domain/completion.ts';
 import { wholeOf, type StreamEnd } from '../streaming.ts';
 
 /**
@@ -54,8 +55,10 @@ export type Accepts = {
   readonly noText: null | '';
   /** The model's own ids of calls are accepted; otherwise svc makes ids. */
   readonly ids: boolean;
-  /** `tool_choice` is accepted; otherwise a request without calls names no tools. */
+  /** `tool_choice: none` is accepted; otherwise a request without calls names no tools. */
   readonly toolChoice: boolean;
+  /** A request may force a call; otherwise the model decides, or sees only the one tool. */
+  readonly forcesCalls: boolean;
   /** The model may think in a request with tools; otherwise such a request forbids it. */
   readonly thinksWithTools: boolean;
 };
@@ -70,12 +73,13 @@ export const acceptsAll: Accepts = {
   noText: null,
   ids: true,
   toolChoice: true,
+  forcesCalls: true,
   thinksWithTools: true,
 };
 
 /**
  * The body of `POST /chat/completions`.
- * @param outputTokensMax null: the provider's own limit
+ * @param outputTokensMax as configured; null: the provider's own limit
  * @param cacheKey `prompt_cache_key`; null: not sent
  */
 export function toWire(
@@ -92,8 +96,9 @@ export function toWire(
     noText: accepts.noText,
     sendsExtra: accepts.extra,
   });
-  const outputLimit = Math.min(outputTokensMax ?? Infinity, accepts.limitMax);
-  const limitField = outputTokensMax === null ? {} : { [accepts.limitField]: outputLimit };
+  const limit = outputLimitOf(request, outputTokensMax);
+  const limitField =
+    limit === null ? {} : { [accepts.limitField]: Math.min(limit, accepts.limitMax) };
   return JSON.stringify({
     model: modelId,
     messages: accepts.thinking ? messages.map(withThinking) : messages,
@@ -111,28 +116,38 @@ function withoutSystem({ system, ...request }: ModelRequest): ModelRequest {
 
 function withOwnIds(request: ModelRequest): ModelRequest {
   const ownIds = new Map<string, string>();
+  let count = 0;
   const renamed = (call: ToolCall): ToolCall => {
-    const id = ownIds.get(call.id) ?? madeCallId(ownIds.size + 1);
+    const id = madeCallId(++count);
     ownIds.set(call.id, id);
     return { ...call, id };
   };
   const lines = request.lines.map((line) => {
+    // Ids of a client may come again in a later line of calls.
     if (line.role === 'calls') return { ...line, calls: line.calls.map(renamed) };
-    return line.role === 'result' ? { ...line, call: renamed(line.call) } : line;
+    if (line.role !== 'result') return line;
+    const id = ownIds.get(line.call.id);
+    return { ...line, call: id === undefined ? renamed(line.call) : { ...line.call, id } };
   });
   return { ...request, lines };
 }
 
 /** Bedrock and LiteLLM need the tools in every request that contains a result of a tool. */
 function toolFields(request: ModelRequest, accepts: Accepts): object {
-  const { mayCall = true } = request;
+  const { mayCall = true, toolChoice } = request;
   if (request.tools.length === 0) return toolsOf(request);
   if (!mayCall && !accepts.toolChoice) return {};
+  const forced = mayCall && accepts.forcesCalls ? toolChoice : undefined;
   return {
-    ...toolsOf(request),
+    ...toolsOf(accepts.forcesCalls ? request : { tools: chosenTools(request) }),
     ...(!mayCall && { tool_choice: 'none' }),
+    ...(forced !== undefined && { tool_choice: choiceOf(forced) }),
     ...(!accepts.thinksWithTools && { reasoning_effort: 'none' }),
   };
+}
+
+function choiceOf(choice: ToolChoice): unknown {
+  return choice === 'required' ? choice : { type: 'function', function: { name: choice.name } };
 }
 
 function withThinking(message: object): object {
@@ -245,6 +260,10 @@ export function adapted(
   // OpenRouter answers 404: no endpoint accepts it.
   if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
     return { ...accepts, toolChoice: false };
+  }
+  const isForced = request.tools.length > 0 && !namesTools && request.toolChoice !== undefined;
+  if (accepts.forcesCalls && isForced && /tool[_ ]choice/i.test(words)) {
+    return { ...accepts, forcesCalls: false };
   }
   // llama.cpp and others answer 500 when a chat template refuses a line.
   if (status !== 400 && status !== 422 && status !== 500) return null;

@@ -34,6 +34,7 @@ import {
   type RuntimeOptions,
 } from '../provider-call.ts';
 import { failureOf } from '../errors.ts';
+import { callable } from '../parsing.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
 import { StreamReceiver, ThinkingHabit } from '../streaming.ts';
 import {
@@ -141,8 +142,9 @@ class LocalRuntime implements Model {
         isShown = true;
         onText?.(whole);
       };
+      const mayCall = callable(request).length > 0;
       const receiver =
-        onText === undefined ? null : new StreamReceiver(stream, onPart, this.#thinking);
+        onText === undefined ? null : new StreamReceiver(stream, onPart, this.#thinking, mayCall);
       const call = { url: urls.chatUrl, body, fromWire: this.#parse, receiver };
       const result = await callProvider(this.#options, call, request, stop, tries);
       const { answer } = result;

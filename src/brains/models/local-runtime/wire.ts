@@ -10,6 +10,7 @@ import {
   base64Of,
   callable,
   callsOf,
+  chosenTools,
   extraOf,
   failed,
   messagesOf,
@@ -18,14 +19,14 @@ import {
   type CallWire,
   type Parsed,
 } from '../parsing.ts';
-import type { ContextSizes, ModelRequest } from '../model.ts';
+import { outputLimitOf, type ContextSizes, type ModelRequest } from '../model.ts';
 import type { ToolNotice } from '../../../domain/completion.ts';
 import { wholeOf, type AnswerStream, type StreamEnd } from '../streaming.ts';
 
 /**
  * The body of `POST /api/chat`. Without the field `stream` the runtime would stream. Without
  * `truncate` and `shift` as false it would silently drop the oldest lines of a long conversation.
- * @param outputTokensMax null: the runtime's default
+ * @param outputTokensMax as configured; null: the runtime's default
  * @param sendsThink whether to send `think: false`; some models refuse the field
  * @param contextTokens null: the runtime's default. Every request has it, because a request with
  *   another `num_ctx`, or without it, makes Ollama load the model again (ollama#11409).
@@ -37,15 +38,17 @@ export function toWire(
   sendsThink = true,
   contextTokens: number | null = null,
 ): string {
+  const outputLimit = outputLimitOf(request, outputTokensMax);
   const options = {
-    ...(outputTokensMax !== null && { num_predict: outputTokensMax }),
+    ...(outputLimit !== null && { num_predict: outputLimit }),
     ...(contextTokens !== null && { num_ctx: contextTokens }),
   };
   return JSON.stringify({
     model: modelId,
     messages: messagesOf(request, callWire),
-    // The format cannot name tools that the model may not call.
-    ...toolsOf({ tools: callable(request) }),
+    // The format cannot name tools that the model may not call, or a tool that it has to call:
+    // ollama#11171, and ollama-python#671 about Ollama 0.32.
+    ...toolsOf({ tools: callable({ ...request, tools: chosenTools(request) }) }),
     stream: request.onText !== undefined,
     ...(sendsThink && { think: false }),
     truncate: false,

@@ -81,6 +81,20 @@ postgresTest('a message stays as long as a reply to it, and goes with its uses',
   assert.deepEqual(await all(it.client, 'attachment', 'message_id'), [idOf(0), idOf(4)]);
 });
 
+postgresTest('the queue of an API request goes with its message', async () => {
+  await using it = await openParts();
+  const [one, two, three, last] = messages(old, old, old, young);
+  const channel = 'completions';
+  const rows = [one!, two!, three!].map((row, n) => ({ ...row, channel, conversation: `c${n}` }));
+  await put(it.client, 'message', ...rows, last!);
+  const free = { channel, owner: null, session: null };
+  await put(it.client, 'lane', { ...free, conversation: 'c0' }, { ...free, conversation: 'new' });
+  await put(it.client, 'lane', { ...free, conversation: 'c1', owner: 7 });
+  await put(it.client, 'lane', { ...free, conversation: 'c2', session: 1 });
+  await sweepAll(it);
+  assert.deepEqual(await all(it.client, 'lane', 'conversation'), ['c1', 'c2', 'new']);
+});
+
 postgresTest('attachments without a message go, however many others come before', async () => {
   await using it = await openParts();
   await put(it.client, 'inbox', { id: idOf(4) });

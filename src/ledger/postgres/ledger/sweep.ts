@@ -1,8 +1,10 @@
 /**
  * Deletes rows whose retention is over, in small steps with pauses on the connection for slow
- * reads. So no message waits for it. Conversations stay until a person deletes them.
+ * reads. So no message waits for it. Conversations stay until a person deletes them, except those of
+ * API requests.
  */
 import { dayMs } from '../../../lib/durations.ts';
+import { completionsChannel } from '../../../domain/ids.ts';
 import { auditDays } from '../../../domain/audit.ts';
 import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
 import { firstDaysKept } from '../../engine/spending.ts';
@@ -56,14 +58,24 @@ DELETE FROM svc.sent WHERE id = ANY(ARRAY(
 /** A scalar subquery makes one index lookup for each message, whatever the statistics say. */
 const hasNone = (table: string): string =>
   `(SELECT true FROM svc.${table} WHERE message_id = oldest.id LIMIT 1) IS NULL`;
-/** A message stays as long as its replies, since it names the sender that they answer. */
+/**
+ * A message stays as long as its replies, since it names the sender that they answer. Each API
+ * request is a conversation of its own, whose queue goes with it.
+ */
 const sweepMessages = `
 WITH gone AS (
   DELETE FROM svc.message WHERE id = ANY(ARRAY(
     SELECT id FROM ${oldest('message')} WHERE ${isOld('message')}
       AND ${hasNone('sent')} AND ${hasNone('outbox')}
     LIMIT ${rowsAtOnce}
-  )) RETURNING id, failure IS NOT NULL AS dead
+  )) RETURNING id, channel, conversation, failure IS NOT NULL AS dead
+), queues AS (
+  DELETE FROM svc.lane WHERE ctid = ANY(ARRAY(
+    SELECT one.ctid FROM gone CROSS JOIN LATERAL (
+      SELECT ctid FROM svc.lane WHERE channel = gone.channel AND conversation = gone.conversation
+        AND owner IS NULL AND session IS NULL OFFSET 0
+    ) AS one WHERE gone.channel = '${completionsChannel}'
+  ))
 ), uses AS (
   ${deleteOf('tool_use', 'gone AS given')}
 ), calls AS (

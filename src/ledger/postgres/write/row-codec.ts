@@ -152,6 +152,7 @@ function queueOf(
   const { number, startedAt } = memory.session;
   const lastAt = memory.previousAt ?? acceptedAt;
   const isMoved = move !== null || effects?.window !== undefined;
+  if (effects?.isOnly === true) return null;
   if (turn !== null && !isMoved && lastAt === acceptedAt) return null;
   const windows = toTextOrNull(windowsText(memory));
   return { session: number, startedAt, previousAt: lastAt, windows };

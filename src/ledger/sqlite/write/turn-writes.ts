@@ -74,6 +74,7 @@ function endWrite(
  * - A new session began.
  * - A brain's window was cut.
  * - An earlier message was accepted later, by a clock that has since been set back.
+ * A conversation of one message alone has no row.
  * So the newest turn and the conversation's row together give `previousAt`. A quoted block is a
  * turn that nobody said. It takes the place of its message, a command, which has no turn.
  */
@@ -91,7 +92,8 @@ function turnWrites(
   const imported = effects?.imported ?? null;
   const lastAt = previousAt ?? acceptedAt;
   const isMoved = move !== null || effects?.window !== undefined;
-  if (turn === null || isMoved || lastAt !== acceptedAt) {
+  const isPlain = turn !== null && !isMoved && lastAt === acceptedAt;
+  if (!isPlain && effects?.isOnly !== true) {
     const own = [number, startedAt, lastAt, windowsText(memory)] as const;
     writes.push(['conversation', channel, conversation, ...own]);
   }
