@@ -68,7 +68,13 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const all = channelsOf(config);
   const named = flags.channel === null ? null : registeredName(flags.channel);
   const chosen = all.filter(({ channel }) => named === null || channel.name === named);
-  const names = all.map(({ channel }) => channel.name).join(', ');
+  const names = all.map(({ channel }) => channel.name).join(', ') || 'none';
+  if (all.length === 0 && named === null) {
+    const offered = (config.completions?.brains ?? []).join(', ');
+    const sentence = `No channel has a route. API clients name the brain themselves: ${offered}.`;
+    io.stdout.write(flags.json ? listAsJson([]) : lineOf(sentence));
+    return exitCode.fine;
+  }
   if (chosen.length === 0) {
     return wrongUsage(
       io,

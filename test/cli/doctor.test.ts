@@ -189,6 +189,19 @@ test('the admin server’s default address is a warning, since svc starts withou
   assert.deepEqual([await marks(false), await marks(true)], [['warning'], ['failed']]);
 });
 
+test('the address of the completions API is looked at, and its secret is needed', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.after(() => taken.close());
+  const bind = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+  const on = await stage(t, { completions: { token_env: 'COMPLETIONS_TOKEN', bind } });
+  const { code, out } = await on.doctor();
+  assert.equal(code, 78);
+  assert.match(out, /✗ COMPLETIONS_TOKEN: is not set; it is used at completions\.token_env/);
+  assert.match(out, /✗ completions API at 127\.0\.0\.1:\d+: is taken by another program/);
+  assert.match(out, /Stop that program, or change completions\.bind\./);
+});
+
 test('a missing secret and a problem of the file end with 78', async (t) => {
   const on = await stage(t);
   const missing = await on.doctor('', { WEBHOOK_SECRET: '' });

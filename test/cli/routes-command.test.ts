@@ -130,6 +130,17 @@ test('of several channels a message names one, and a list may', async () => {
   assert.equal(list.out, 'webhook\n  route 4: every message → echo (private)\n');
 });
 
+test('a file for API clients alone has no routes, and they name the brain', async () => {
+  const completions = { token_env: 'COMPLETIONS_TOKEN', brains: ['echo'] };
+  const alone = { brains: [echo!], completions, observability };
+  const { code, out } = await routesOf(alone);
+  assert.equal(code, 0);
+  assert.equal(out, 'No channel has a route. API clients name the brain themselves: echo.\n');
+  assert.deepEqual(JSON.parse((await routesOf(alone, '--json')).out), { channels: [] });
+  const named = await routesOf(alone, '--channel', 'webhook');
+  assert.match(named.err, /no route names the channel "webhook"; routes name none\./);
+});
+
 test('a file with a problem ends with 78, and an unknown flag with 2', async () => {
   const broken = await routesOf({ ...config, brains: [] });
   assert.equal(broken.code, 78);

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { jsonSchema } from '../../src/config/json-schema.ts';
+import { offering } from './cases-completions.ts';
 import { fieldCases } from './cases-fields.ts';
 import { several } from './cases-routes.ts';
 import { unmark } from './cases.ts';
@@ -76,6 +77,19 @@ test('the JSON Schema accepts the golden files', () => {
 
 test('the JSON Schema accepts several bots, and routes with conditions', () => {
   assert.ok(accepts(schema, JSON.parse(several)));
+});
+
+test('the JSON Schema wants channels and routes, unless brains are offered to clients', () => {
+  const { completions, ...rest } = JSON.parse(offering) as Record<string, unknown>;
+  const channels = [{ type: 'webhook', token_env: 'T', webhook: { outbound_url: 'http://h/' } }];
+  const routes = [{ channel: 'webhook', brain: 'home' }];
+  assert.ok(accepts(schema, { ...rest, completions }));
+  assert.ok(accepts(schema, { ...rest, completions, channels: [], routes: null }));
+  assert.ok(accepts(schema, { ...rest, channels, routes }));
+  for (const part of [{}, { channels }, { routes }, { channels, routes: [] }]) {
+    assert.ok(!accepts(schema, { ...rest, ...part }), JSON.stringify(part));
+    assert.ok(!accepts(schema, { ...rest, completions: null, ...part }), JSON.stringify(part));
+  }
 });
 
 /** A pattern cannot express all rules of an address, a URL or a name. */

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { problemCodes } from '../../src/config/problems.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { approvalCases } from './cases-approvals.ts';
+import { completionsCases, offering } from './cases-completions.ts';
 import { fieldCases, textCases } from './cases-fields.ts';
 import { budgetCases } from './cases-budget.ts';
 import { goodServers, mcpCases } from './cases-mcp.ts';
@@ -20,12 +21,13 @@ const cases = [
   ...mcpCases,
   ...speechCases,
   ...routeCases,
+  ...completionsCases,
 ];
 const codesOf = (text: string): readonly string[] =>
   validateText(text).problems.map(({ code }) => code);
 
 test('the files that the cases spoil have no problem themselves', () => {
-  for (const text of [plain, agent, several, ...goodServers]) {
+  for (const text of [plain, agent, several, offering, ...goodServers]) {
     assert.equal(validateText(text).kind, 'valid');
     assert.deepEqual(codesOf(text), []);
   }

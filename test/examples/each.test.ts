@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { validateText } from '../../src/config/validate.ts';
 import { asks, bodyOf, inTurn, lastOf } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
@@ -20,10 +21,19 @@ type Example = {
 
 const read = (file: string): Example =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')) as Example;
-/** Other tests run the examples for messengers, with fakes of those. */
-const onWebhooks = globSync('*.json', { cwd: folder }).filter(
-  (file) => read(file).channels[0]?.webhook !== undefined,
-);
+/** Other tests run the examples for messengers and for API clients, with fakes of those. */
+const onWebhooks = globSync('*.json', { cwd: folder }).filter((file) => {
+  const { channels }: Partial<Example> = read(file);
+  return channels?.[0]?.webhook !== undefined;
+});
+
+test('no example has a problem, and that for API clients warns of nothing', () => {
+  for (const file of globSync('*.json', { cwd: folder })) {
+    const { kind, problems } = validateText(readFileSync(join(folder, file), 'utf8'));
+    assert.equal(kind, 'valid', `${file}: ${JSON.stringify(problems)}`);
+    if (file === 'open-webui.json') assert.deepEqual(problems, []);
+  }
+});
 
 for (const file of onWebhooks) {
   test(`examples/${file} boots and answers`, async () => {

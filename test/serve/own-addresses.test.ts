@@ -170,6 +170,7 @@ for (const [flag, written] of [
   ['--webhook-bind', 'http://127.0.0.1:8090'],
   ['--admin-addr', '127.0.0.1:66000'],
   ['--admin-addr', '::1:2112'],
+  ['--completions-bind', '8092'],
 ] as const) {
   test(`${flag} ${written} is wrong usage, with what to write instead`, async () => {
     await using scene = await stage();
@@ -213,6 +214,13 @@ test('an address that is taken ends the boot with 78, and the flag is named', as
       new RegExp(`"${flag}: cannot listen on 127\\.0\\.0\\.1:${port} \\(EADDRINUSE`),
     );
   }
+});
+
+test('an address for the completions API is a warning where there is none', async () => {
+  await using scene = await stage();
+  await using service = await scene.serve(['--completions-bind', on(scene.own.webhook)]);
+  const [told] = lines(service, 'flag_unused');
+  assert.match(String(told!['message']), /--completions-bind has no effect/);
 });
 
 test('two flags of one address are a problem, and so is one that meets the file', async () => {

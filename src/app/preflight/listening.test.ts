@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { demoConfig } from '../../cli/demo/demo.ts';
 import { createListeners } from '../../lib/listener.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import { listeningLines } from './preflight.ts';
 
 const at = (webhookPort: number) => {
@@ -34,4 +35,14 @@ test('an address is free, shared with the service itself, or taken by another', 
   assert.equal(own?.mark, 'ok');
   if (held.kind === 'held') await held.release(0);
   assert.deepEqual(await listeningLines({ ...config, routes: [] }, listeners), []);
+  const completions = {
+    bind: channel.bind,
+    tokenEnv: 'API_TOKEN' as EnvName,
+    brains: [],
+    inFlightMax: 1,
+    requestsPerMinute: null,
+  };
+  const [api] = await listeningLines({ ...config, routes: [], completions }, listeners);
+  assert.equal(api?.subject, `completions API at ${channel.bind.text}`);
+  assert.equal(api.message, 'can be listened on');
 });

@@ -245,7 +245,7 @@ function Stranger({ path }: { readonly path: Path }) {
   );
 }
 
-/** The name of a brain. Renaming it also renames it in the routes. */
+/** The name of a brain. Routes and the list of brains for API clients follow it. */
 function BrainNameInput(props: InputProps) {
   const { path } = props;
   const follow = (before: string): void => {
@@ -257,8 +257,13 @@ function BrainNameInput(props: InputProps) {
       if (valueAt(route, ['brain']) !== before) return [];
       return [{ kind: 'set', path: ['routes', at, 'brain'], value: name }];
     });
+    const offered = valueAt(document, ['completions', 'brains']);
+    for (const [at, brain] of (isList(offered) ? offered : []).entries()) {
+      if (brain !== before) continue;
+      edits.push({ kind: 'set', path: ['completions', 'brains', at], value: name });
+    }
     if (edits.length === 0 || !apply(edits, textOf(path))) return;
-    announce(`The routes to ${before} lead to ${name} now.`);
+    announce(`What named ${before} names ${name} now.`);
   };
   return <TextInput {...props} onLeave={follow} />;
 }
