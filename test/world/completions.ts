@@ -167,8 +167,8 @@ type Report = {
   readonly results: readonly {
     readonly name: string;
     readonly status: string;
-    readonly errors: readonly string[];
-    readonly warnings: readonly string[];
+    readonly errors?: readonly string[];
+    readonly warnings?: readonly string[];
   }[];
 };
 
@@ -180,7 +180,7 @@ async function comply(world: World, program: string, door: string): Promise<void
   world.check('llm-comply: it has tests', results.length > 7, `${out} ${err}`);
   for (const { name, status, errors, warnings } of results) {
     const isReasoning = status === 'skipped' && name === 'Reasoning Summary';
-    const isWell = isReasoning || (status === 'passed' && warnings.length === 0);
+    const isWell = isReasoning || (status === 'passed' && warnings === undefined);
     world.check(`llm-comply: ${name}`, isWell, { status, errors, warnings });
   }
 }
