@@ -505,7 +505,7 @@ function pageOfChannel(state: SetupState): Page {
   const isChange = state.draft.file === 'change' && file?.kind === 'there';
   const names = isChange ? file.channels.map(shownName) : [];
   const kept = isChange
-    ? [choice('kept', `Keep what there is: ${names.join(', ')}`, { role: 'skip' })]
+    ? [choice('kept', `Keep what there is: ${listed(names)}`, { role: 'skip' })]
     : [];
   return page('channel', 'Where messages come from', {
     lines: [text('More channels can be added later.')],

@@ -15,7 +15,7 @@ import type {
 import type { ApplicationLink } from './application.ts';
 import type { ConfigControl } from '../config/config-control.ts';
 import type { Config } from '../config/config.ts';
-import type { ChannelType } from '../channels/registry.ts';
+import type { RunningType } from '../channels/registry.ts';
 import type { ConfigProblem } from '../config/problems.ts';
 import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
@@ -123,7 +123,7 @@ export type PlannedChannelView = ChannelView & {
 export type ChannelView = {
   /** The name by which routes know it. */
   readonly name: string;
-  readonly type: ChannelType;
+  readonly type: RunningType;
   readonly state: ChannelState;
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -234,7 +234,8 @@ export type InstanceStatus = {
 export type Access = 'read_only' | 'operator';
 
 /**
- * `brain` is null for a channel without a route, which is not started. `address` is where senders
+ * `brain` is null for a channel without a route, which is not started; for `completions` it is the
+ * names of all its brains, with commas between them. `address` is where senders
  * reach it; null for a channel that fetches its messages. Without the operator's token it lacks a
  * configured path, which may be meant as a secret. `addresses` are those of all instances.
  * `instance` holds a messenger's connection, or is in a worse state than the others; null: neither.
@@ -307,7 +308,10 @@ export type RouteStatus = {
   readonly channel: string;
   readonly brain: string;
   readonly running: boolean;
-  /** The place of the route in the configuration, counted from 1; null: svc is older. */
+  /**
+   * The place of the route in the configuration, counted from 1; null: a brain of `completions`,
+   * which needs no route, or svc is older.
+   */
   readonly number: number | null;
   /** Its conditions; null: it takes every other message. */
   readonly when:

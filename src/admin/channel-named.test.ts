@@ -28,6 +28,7 @@ test('a filter is a name, a type, a name with its bot, or a key', () => {
     'former@messenger_b:5': 'former@messenger_b:5',
     intake: 'intake',
     'intake@webhook': 'intake@webhook',
+    completions: 'completions',
   };
   for (const [named, channel] of Object.entries(expected)) assert.equal(asked(named), channel);
 });
@@ -39,6 +40,7 @@ test('an unknown name is refused with the types and the configured names', () =>
     'support@slack:7',
     'intake:7',
     'webhook:7',
+    'completions:7',
     '',
     '@',
     ':',
@@ -46,7 +48,7 @@ test('an unknown name is refused with the types and the configured names', () =>
     assert.equal(asked(named), null, named);
   const found = channelsAsked('slack', configured);
   assert.ok(found.kind === 'unknown');
-  const names = 'messenger_a, messenger_b, webhook, support, intake';
+  const names = 'messenger_a, messenger_b, webhook, completions, support, intake';
   assert.ok(found.message.startsWith(`channel is one of ${names}, or a bot`), found.message);
 });
 
@@ -54,7 +56,7 @@ test('without a configuration every name is allowed', () => {
   assert.deepEqual([asked('slack', null), asked('slack:7', null)], ['slack', 'slack:7']);
   const found = channelsAsked('Slack', null);
   assert.ok(found.kind === 'unknown');
-  assert.match(found.message, / webhook, the name that a channel has, or a bot/);
+  assert.match(found.message, / webhook, completions, the name that a channel has, or a bot/);
 });
 
 test('a person finds a named channel by its name, and one of several bots by its id', async () => {

@@ -5,9 +5,20 @@ import {
   messengerTypes,
   type ChannelConfig,
 } from '../channels/registry.ts';
-import { isChannelName, registeredName } from '../config/config.ts';
-import { botOf, channelKeyOf, type ChannelKey } from '../domain/ids.ts';
+import { isChannelName, registeredName, type Config } from '../config/config.ts';
+import { botOf, channelKeyOf, completionsChannel, type ChannelKey } from '../domain/ids.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
+
+/** The channels of a configuration by their registered names; last the API of chat completions. */
+export function channelsIn({
+  channels,
+  completions,
+}: Pick<Config, 'channels' | 'completions'>): readonly NamedAs[] {
+  const api = { name: completionsChannel, type: completionsChannel };
+  return completions === null ? channels : [...channels, api];
+}
+
+type NamedAs = { readonly name: string; readonly type: string };
 
 /** `several`: a sentence that asks for a more exact name. */
 export type NamedChannel =
@@ -47,6 +58,7 @@ function nameAndType(
     return [own, isChannelName(own) && findKind(type) !== undefined ? type : null];
   }
   const name = registeredName(written);
+  if (name === completionsChannel) return [name, name];
   const configured = channels?.find((one) => one.name === name);
   return [name, configured?.type ?? findKind(name)?.type ?? null];
 }
@@ -79,7 +91,7 @@ export function channelsAsked(named: string, channels: readonly Named[] | null):
   }
   if (channels === null && isChannelName(name)) return { kind: 'found', channel: named };
   const own = channels?.map((one) => one.name) ?? ['the name that a channel has'];
-  const names = new Set<string>([...channelTypes, ...own]);
+  const names = new Set<string>([...channelTypes, completionsChannel, ...own]);
   const ofBots = `or a bot of a messenger by its key (${botExample})`;
   return { kind: 'unknown', message: `channel is one of ${[...names].join(', ')}, ${ofBots}.` };
 }

@@ -53,7 +53,10 @@ test('a word that no list knows is 400 and named, and nothing is asked', async (
     ['messages?state=lost', /^state is one of waiting, answered, dead\.$/],
     ['messages?state=', /^state is one of/],
     ['messages?outcome=Reply', /^outcome is one of reply, command/],
-    ['messages?channel=slack', /^channel is one of messenger_a, messenger_b, webhook, or a bot/],
+    [
+      'messages?channel=slack',
+      /^channel is one of messenger_a, messenger_b, webhook, completions, or a bot/,
+    ],
     ['messages?channel=webhook:7', /^channel is one of/],
     ['messages?since=yesterday', /^since is a time in milliseconds since 1970\.$/],
     ['messages?until=-1', /^until is a time/],

@@ -64,3 +64,14 @@ test('a question that is too long is 400, and nothing is asked', async () => {
   }
   assert.deepEqual(started.world.calls, []);
 });
+
+test('a message is found by the id that an answer of chat completions has', async () => {
+  await using started = await start();
+  const { world, get } = started;
+  for (const path of ['search?q=chatcmpl-0123456', 'messages/chatcmpl-0123456']) await get(path);
+  await get('messages/chatcmpl-0123456/text');
+  assert.deepEqual(
+    world.calls.map(([, id]) => id),
+    ['0123456', '0123456', '0123456'],
+  );
+});

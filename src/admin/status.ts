@@ -9,7 +9,9 @@ import type {
   RouteStatus,
   Status,
 } from './admin.ts';
+import { channelsIn } from './channel-named.ts';
 import type { Viewer } from './http/auth.ts';
+import { completionsChannel } from '../domain/ids.ts';
 import { conditionsOf } from '../domain/routing.ts';
 import {
   modelsOf,
@@ -83,7 +85,7 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): StorageBackend 
 /** The channels' states at this process, without those that another one runs. */
 export function ownChannelsOf({ config, channels }: RunningConfigView): OwnChannel[] {
   const running = new Map(channels.map((channel) => [channel.name, channel]));
-  return config.channels.flatMap(({ name }): OwnChannel[] => {
+  return channelsIn(config).flatMap(({ name }): OwnChannel[] => {
     const view = running.get(name);
     if (view === undefined) return [{ name, state: 'unrouted', lastSeenAt: null }];
     const { state, lastSeenAt, isHeld } = view;
@@ -109,7 +111,10 @@ export function brainsOf({ config }: RunningConfigView): BrainStatus[] {
   return config.brains.map(brainOf);
 }
 
-/** A route runs while its channel does, even a troubled one. */
+/**
+ * A route runs while its channel does, even a troubled one. Behind them the brains of `completions`,
+ * each as a route without conditions.
+ */
 export function routesOf(whole: Whole, config: Config, asker: Viewer): RouteStatus[] {
   const down = new Set<ChannelStatus['state']>(['failed', 'stopped', 'unrouted']);
   const works = new Set(
@@ -117,7 +122,10 @@ export function routesOf(whole: Whole, config: Config, asker: Viewer): RouteStat
       .filter(({ state }) => !down.has(state))
       .map(({ name }) => name),
   );
-  return config.routes.map(({ channel, brain, number, when }) => ({
+  const ofClients = (config.completions?.brains ?? []).map((brain) => {
+    return { channel: completionsChannel, brain, number: null, when: null };
+  });
+  return [...config.routes, ...ofClients].map(({ channel, brain, number, when }) => ({
     channel,
     brain,
     running: works.has(channel),
@@ -148,12 +156,12 @@ function brainOf(brain: BrainConfig): BrainStatus {
 /** Whether messages to the brains are answered. The page's headline and concerns use this. */
 type BrainsMeters = Pick<Meters, 'models' | 'brains'>;
 
-/** One for each brain with a route. */
+/** One for each brain that gets messages. */
 export function answeringOf(
   meters: BrainsMeters,
-  { brains, routes }: Pick<Config, 'brains' | 'routes'>,
+  { brains, routes, completions }: Pick<Config, 'brains' | 'routes' | 'completions'>,
 ): AnsweringStatus[] {
-  const routed = new Set(routes.map(({ brain }) => brain));
+  const routed = new Set([...routes.map(({ brain }) => brain), ...(completions?.brains ?? [])]);
   return brains.filter(({ name }) => routed.has(name)).map((brain) => answersOf(meters, brain));
 }
 

@@ -66,12 +66,12 @@ test('pictures of earlier lines are for models that see, and others get a notice
   await settled();
   assert.deepEqual(seeing.last.request.lines[0], {
     role: 'user',
-    text: 'look\n[picture: photo]',
+    text: 'look\n[picture: picture]',
     pictures: [picture],
   });
   assert.deepEqual(blind.last.request.lines[0], {
     role: 'user',
-    text: 'look\n[picture: photo: it is not shown to this model]',
+    text: 'look\n[picture: picture: it is not shown to this model]',
   });
 });
 

@@ -142,7 +142,8 @@ function askedIn({ tools, mayCall, toolChoice, outputTokensMax }: CompletionOpti
     mayCall,
     ...(toolChoice !== undefined && { toolChoice }),
     ...(outputTokensMax !== null && { outputTokensMax }),
-  };
+    isShownForGood: true,
+  } as const;
 }
 
 const noConsensus = { apology: 'no_consensus' } as const;

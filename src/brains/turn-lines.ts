@@ -78,8 +78,8 @@ function givenLine(line: RequestLine, sees: boolean, reword: RewordLine | undefi
   return sees && pictures.length > 0 ? { ...changed, pictures } : changed;
 }
 
-/** The name of a picture of a client, whose API has no names of files. */
-export const givenPictureName = 'photo';
+/** The API of chat completions has no names of files. */
+const givenPictureName = 'picture';
 
 function newestLine(
   { message, text, attachments }: Pick<Turn, 'message' | 'text' | 'attachments'>,

@@ -106,7 +106,9 @@ export interface OpenRequest {
   readonly request: CompletionRequest;
   /** Stops when the client has hung up. */
   readonly gone: Stop;
-  /** Takes the whole text so far, and sends what is new of it, if the client wants a stream. */
+  /** The client wants to see the text grow. */
+  readonly isStream: boolean;
+  /** Takes the whole text so far, and sends what is new of it. */
   show(whole: string): void;
   /** Keeps the end of the turn. `deliver` sends it when its reply is committed. */
   end(end: CompletionEnd): void;

@@ -21,6 +21,8 @@ const all = [telegram, discord, webhook] as const;
 
 type Kind = (typeof all)[number];
 export type ChannelType = Kind['type'];
+/** Of a channel that runs: its kind, or the API of chat completions, which no file lists. */
+export type RunningType = ChannelType | 'completions';
 export type MessengerType = Extract<Kind, { readonly isMessenger: true }>['type'];
 export type KindOf<Type extends ChannelType> = Extract<Kind, { readonly type: Type }>;
 export type ConfigOf<Type extends ChannelType> = ReturnType<KindOf<Type>['parse']> & Named;

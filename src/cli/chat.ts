@@ -1,5 +1,5 @@
 /** `svc chat`: a conversation with one brain in this terminal. */
-import type { BrainConfig, Secrets } from '../config/config.ts';
+import { channelOfBrain, type BrainConfig, type Secrets } from '../config/config.ts';
 import { isOfMcpServer } from '../config/secrets.ts';
 import { practiceModelName } from '../domain/remedy.ts';
 import { logLevels } from '../lib/log.ts';
@@ -119,7 +119,7 @@ async function practicePartner(): Promise<Partner> {
 async function configuredPartner(file: ConfigFile, name: string | null, io: Io): Promise<Partner> {
   const read = await readConfig(file, io);
   if (read.kind === 'refused') return { ...read, code: exitCode.config };
-  const { brains, routes } = read.config;
+  const { brains } = read.config;
   const index = name === null ? 0 : brains.findIndex((one) => one.name === name);
   const brain = brains[index];
   if (brain === undefined) {
@@ -136,7 +136,7 @@ async function configuredPartner(file: ConfigFile, name: string | null, io: Io):
   return {
     kind: 'brain',
     brain,
-    channel: routes.find((route) => route.brain === brain.name)?.channel ?? null,
+    channel: channelOfBrain(brain.name, read.config),
     secrets: resolved.secrets,
     introduction: [
       `You talk to the brain "${brain.name}" (${models}).`,

@@ -4,6 +4,7 @@
  * `config/inspect.ts` resolves them. It holds the names of secrets, never their values.
  */
 import type { HistoryBounds } from '../domain/conversation.ts';
+import { completionsChannel } from '../domain/ids.ts';
 import type { RouteCondition } from '../domain/routing.ts';
 import {
   channelSynonyms,
@@ -220,4 +221,16 @@ export function registeredName(written: string): string {
 /** Whether a channel can have this name. */
 export function isChannelName(text: string): boolean {
   return /^[a-z][a-z0-9_-]{0,31}$/.test(text);
+}
+
+/**
+ * The channel whose grants hold for a trial of a brain: that of its first route, or the API of chat
+ * completions; null: nothing leads to the brain.
+ */
+export function channelOfBrain(
+  brain: string,
+  { routes, completions }: Pick<Config, 'routes' | 'completions'>,
+): string | null {
+  const routed = routes.find((route) => route.brain === brain)?.channel;
+  return routed ?? (completions?.brains.includes(brain) === true ? completionsChannel : null);
 }

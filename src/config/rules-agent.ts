@@ -194,7 +194,7 @@ function checkGrant(
     if (name === completionsChannel) {
       if (grant.mode !== 'ask' || !isOffered) continue;
       const message = 'nobody can be asked on the completions API, so the tool does not run there';
-      const remedy = 'Write "mode": "deny" or "mode": "allow" in a grant of its own for completions.';
+      const remedy = 'Give completions a grant of its own, with "mode": "allow" or "deny".';
       problems.add('ask_unheard', at, message, remedy);
     } else if (name !== undefined) checkGrantedChannel(name, grant, context, at, problems);
   }

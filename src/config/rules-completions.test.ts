@@ -68,9 +68,9 @@ test('the warning of a private brain beside a public one names both', () => {
     '"name": "home", "sensitivity": "public"',
   );
   assert.deepEqual(wordsOf(mixed), [
-    'private_beside_public completions.brains: a client that changes from tools, which is private, ' +
-      'to home, which is public, sends its history along. List in brains only private ones or ' +
-      'only public ones.',
+    'private_beside_public completions.brains: a client that changes from tools, which is ' +
+      'private, to home, which is public, sends its history along. List in brains only private ' +
+      'ones or only public ones.',
   ]);
 });
 

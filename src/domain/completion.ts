@@ -4,8 +4,7 @@
  */
 import type { HistoryLine } from './conversation.ts';
 import type { Decision } from './decision.ts';
-import type { Usage } from './outcome.ts';
-import type { ToolCall } from './outcome.ts';
+import type { ToolCall, Usage } from './outcome.ts';
 import type { Media } from './message.ts';
 
 /** A line with the model's calls, or the result of one call. */

@@ -167,3 +167,8 @@ test('what waits, and what was given up', () => {
   assert.equal(says(dead), why);
   assert.equal(says({ ...dead, replies: [delivered] }), `${why}; the apology is delivered`);
 });
+
+test('a request that nobody waits for has no answer, and nothing is said of a delivery', () => {
+  const gone = { ...ended('abandoned'), replies: [] };
+  assert.equal(says(gone), 'off: no answer: nobody waited for it any more');
+});

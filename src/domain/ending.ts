@@ -9,9 +9,9 @@ import { summaryOf, type Trace, type TraceStep } from './trace.ts';
 
 /**
  * `words` continue a sentence. `good`: the person has an answer. `wait`: an answer may still come,
- * or nobody knows. `bad`: there is no answer, or only an apology.
+ * or nobody knows. `bad`: there is no answer, or only an apology. `off`: nobody waits for one.
  */
-export type Ending = { readonly means: 'good' | 'wait' | 'bad'; readonly words: string };
+export type Ending = { readonly means: 'good' | 'wait' | 'bad' | 'off'; readonly words: string };
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
@@ -31,6 +31,7 @@ export function endingOf(story: Story, now: number, formatTime: (at: number) => 
     }
     case 'answered': {
       const { trace, replies } = story;
+      if (trace?.outcome === 'abandoned') return { means: 'off', words: describeDecision(trace) };
       const delivery = describeDelivery(story, now, formatTime);
       const words = `${describeDecision(trace)}; ${delivery}`;
       if (!hasAnswer(trace) || replies.some(({ state }) => state === 'dead')) {

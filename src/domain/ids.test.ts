@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { test } from 'node:test';
-import { createIdSource, type IdSource } from './ids.ts';
+import { createIdSource, messageIdIn, type IdSource } from './ids.ts';
 
 const sourceAt = (now: () => number): IdSource =>
   createIdSource(now, (bytes) => void randomFillSync(bytes));
@@ -36,4 +36,9 @@ test('two that start after the same id, both with a clock behind it, give none t
     return Array.from({ length: 1_000 }, () => ids.message());
   });
   assert.equal(new Set(all).size, all.length);
+});
+
+test('the id of an API answer is that of its message, and every other id is itself', () => {
+  const id = sourceAt(() => 1_000).message();
+  assert.deepEqual([messageIdIn(`chatcmpl-${id}`), messageIdIn(id)], [id, id]);
 });

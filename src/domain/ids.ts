@@ -18,6 +18,8 @@ export type ChannelKey = Branded<string, 'ChannelKey'>;
  * name like that of a channel, and no channel of the file may have it.
  */
 export const completionsChannel = 'completions' as ChannelKey;
+/** What the API of chat completions writes before a message's id, in the id of its answer. */
+export const completionIdPrefix = 'chatcmpl-';
 /** The conversation id in its text form, unique within a channel. */
 export type ConversationId = Branded<string, 'ConversationId'>;
 /** `provider/model_id`: how a model is named in traces, metrics and `policy.order`. */
@@ -108,6 +110,13 @@ export function channelTypeOf(key: ChannelKey): string {
 export function botOf(key: ChannelKey): string | null {
   const colon = key.indexOf(':');
   return colon < 0 ? null : key.slice(colon + 1);
+}
+
+/** The id of the message that a person means; the id of an API answer names its message. */
+export function messageIdIn(written: string): string {
+  return written.startsWith(completionIdPrefix)
+    ? written.slice(completionIdPrefix.length)
+    : written;
 }
 
 /** The milliseconds since 1970 that an id carries. */

@@ -5,7 +5,7 @@
  */
 import type { Brain, Turn } from '../brains/brain.ts';
 import type { OpenRequest } from '../channels/channel.ts';
-import { picturesMax, type Attachment } from '../domain/attachment.ts';
+import { picturesMax, type Attachment, type Picture } from '../domain/attachment.ts';
 import type { CompletionEnd, GivenConversation, GivenLine } from '../domain/completion.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
 import type { Abandoned, Decision } from '../domain/decision.ts';
@@ -86,7 +86,7 @@ async function answerRequest(
   const where = { channel: message.channel, id: message.id, brain: brain.name };
   deps.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, deps) });
   const turnContext = new RequestContext(deps, claim, brain, later(since, brain.deadlineMs));
-  turnContext.show = shownOn(deps, message, request);
+  if (request.isStream) turnContext.show = shownOn(deps, message, request);
   const end = await decideRequest(deps, route, claim, request, turnContext);
   const isOver = stop.stopped;
   const decision = !isOver ? end.decision : request.gone.stopped ? hungUp : stopped;
@@ -189,19 +189,19 @@ function shownLine(
   read: ReadonlyMap<Media, Attachment>,
 ): GivenConversation['before'][number] {
   if (line.role !== 'user') return line;
-  const { text, media } = line;
-  const attachments = media.map((one) => read.get(one) ?? unseen(one));
-  const pictures = attachments.flatMap((one) => (one.kind === 'picture' ? [one.picture] : []));
-  const shown: HistoryLine = { role: 'user', text: withLines(text, attachments.map(lineOf)) };
+  const pictures: Picture[] = [];
+  const notices: string[] = [];
+  for (const media of line.media) {
+    const one = read.get(media);
+    if (one?.kind === 'picture') pictures.push(one.picture);
+    else notices.push(lineOfAttachment(one ?? unshown(media), false));
+  }
+  const shown: HistoryLine = { role: 'user', text: withLines(line.text, notices) };
   return pictures.length === 0 ? shown : { ...shown, pictures };
 }
 
-function unseen({ reference: name }: Media): Attachment {
-  return { kind: 'unread', name, why: 'it is not shown to this model' };
-}
-
-function lineOf(attachment: Attachment): string {
-  return lineOfAttachment(attachment);
+function unshown({ reference: name }: Media): Attachment {
+  return { kind: 'picture', name, picture: { type: 'image/png', bytes: new Uint8Array() } };
 }
 
 const toolFailures: ReadonlySet<'answer' | FailureKind> = new Set([

@@ -63,6 +63,29 @@ for (const file of onWebhooks) {
   });
 }
 
+test('the brain of the example for API clients answers them, without any channel', async () => {
+  await using scene = await scratch();
+  await using local = await startFakeOllama({ answer: 'four' });
+  const port = await freePort();
+  const example = read('open-webui.json') as Example & { completions: Record<string, unknown> };
+  example.brains[0]!.models[0]!.base_url = local.url;
+  example.completions['bind'] = `127.0.0.1:${port}`;
+  example.observability = { enabled: false };
+  const key = 'a-key-of-the-clients';
+  const file = await writeConfig(scene.path, example);
+  await using _program = await serveHere(file, port, { COMPLETIONS_TOKEN: key });
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'assistant',
+      messages: [{ role: 'user', content: 'What is two and two?' }],
+    }),
+  });
+  const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
+  assert.equal(choices[0]!.message.content, 'four');
+});
+
 test('when the local model fails, the paid one is asked second', async () => {
   await using scene = await scratch();
   await using local = await startFakeOllama({ fail: '404' });

@@ -12,6 +12,7 @@ import { Stopper } from '../../src/lib/stop.ts';
 export class FakeClient implements OpenRequest {
   readonly request: CompletionRequest;
   readonly gone = new Stopper();
+  readonly isStream = true;
   readonly shown: string[] = [];
   ended: CompletionEnd | null = null;
   failed: string | null = null;

@@ -348,9 +348,9 @@ test('the newest four pictures of a request are shown, older ones stay as words'
     return [line.text, ...bytes];
   });
   assert.deepEqual(shown, [
-    ['one\n[attachment: picture 5: it is not shown to this model]\n[picture: picture 6]', 6],
+    ['one\n[picture: picture 5: it is not shown to this model]', 6],
     ['yes'],
-    ['two\n[picture: picture 7]\n[picture: picture 8]', 7, 8],
+    ['two', 7, 8],
   ]);
   assert.deepEqual(
     attachments?.map(({ kind }) => kind),

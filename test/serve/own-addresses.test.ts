@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { addressFlags } from '../../src/config/own-addresses.ts';
 import { asks, lastOf } from '../agents/stage.ts';
 import { adminToken, askAdmin } from '../config/program.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -80,6 +81,27 @@ test('one flag leaves the other address to the file', async () => {
   const [told] = lines(service, 'listening');
   assert.equal(told!['webhook'], `http://${on(scene.port)}/webhook`);
   assert.equal(told!['admin'], `http://${on(scene.own.admin)}/ui`);
+});
+
+test('a flag moves the completions API, also when the file has another address for it', async () => {
+  await using scene = await stage();
+  const [port, own] = [await freePort(), await freePort()];
+  const completions = { token_env: 'WEBHOOK_SECRET', bind: on(port) };
+  await writeFile(scene.file, JSON.stringify({ ...scene.document, completions }));
+  await using service = await scene.serve(['--completions-bind', on(own)]);
+  const ask = () =>
+    fetch(`http://${on(own)}/v1/models`, { headers: { authorization: `Bearer ${secret}` } });
+  assert.equal(lines(service, 'listening')[0]!['completions'], `http://${on(own)}/v1`);
+  assert.deepEqual([(await ask()).status, await isTaken(port)], [200, false]);
+  const next = { ...completions, bind: `127.0.0.2:${port}` };
+  await writeFile(scene.file, JSON.stringify({ ...scene.document, completions: next }));
+  service.hangUp();
+  await service.saw('"address_by_flag"');
+  assert.match(
+    String(lines(service, 'address_by_flag')[0]!['message']),
+    /^completions\.bind is 127\.0\.0\.2:\d+ now, .* --completions-bind says/,
+  );
+  assert.equal((await ask()).status, 200);
 });
 
 test('two processes share one file', async () => {
@@ -206,7 +228,9 @@ test('an address that is taken ends the boot with 78, and the flag is named', as
   t.after(() => void taken.close());
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
-  for (const flag of ['--webhook-bind', '--admin-addr']) {
+  const completions = { token_env: 'WEBHOOK_SECRET' };
+  await writeFile(scene.file, JSON.stringify({ ...scene.document, completions }));
+  for (const flag of Object.values(addressFlags)) {
     const { code, err } = await scene.refused([flag, on(port)]);
     assert.equal(code, 78);
     assert.match(

@@ -13,6 +13,7 @@ import type { Budget, BudgetLimit } from '../../domain/spend.ts';
 import { standings } from '../../domain/health.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { AdminPorts } from '../admin.ts';
+import { channelsIn } from '../channel-named.ts';
 import { providersOf } from '../call-status.ts';
 import type { NameOf } from '../../telemetry/prometheus/catalog.ts';
 import {
@@ -142,7 +143,7 @@ function serviceFamilies(ports: AdminPorts): Family[] {
 /** A channel's series begin at zero, since a series that begins with its first event hides it. */
 function channelsOf(ports: AdminPorts): [string, ChannelMeters][] {
   const names = new Set([
-    ...ports.runningConfig().config.channels.map(({ name }) => name),
+    ...channelsIn(ports.runningConfig().config).map(({ name }) => name),
     ...ports.meters.channels.keys(),
   ]);
   return [...names].map((name) => [name, ports.meters.channels.get(name) ?? unmet]);

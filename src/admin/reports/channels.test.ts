@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeInstances, type OtherInstance } from '../../../test/fake/other-instances.ts';
 import type { ChannelState } from '../../domain/event.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import type { ListenAddress } from '../../config/address.ts';
+import type { EnvName } from '../../config/secret-value.ts';
+import { completionsChannel, type ChannelKey } from '../../domain/ids.ts';
 import { ownChannelsOf, routesOf, statusOf } from '../status.ts';
 import { describeReport, readReport, wholeOf, type Report } from './report.ts';
 
@@ -174,6 +176,45 @@ test('two bots of one platform stand apart; an older instance knows one by its t
       ['webhook', 'degraded'],
       ['messenger_a', 'up'],
       ['support', 'failed'],
+    ],
+  );
+});
+
+test('the API of chat completions is a channel with its brains and its address', async () => {
+  const { ports } = makeInstances([1])[0]!;
+  const { config, ...view } = ports.runningConfig();
+  const name = completionsChannel;
+  const own = {
+    name,
+    type: 'completions',
+    key: name,
+    isHeld: true,
+    state: 'up',
+    since: 5,
+  } as const;
+  const channels = [...view.channels, { ...own, reason: null, lastSeenAt: null }];
+  const bind = { host: '127.0.0.1', port: 8_092, text: '127.0.0.1:8092' } as ListenAddress;
+  const completions = {
+    bind,
+    tokenEnv: 'COMPLETIONS_TOKEN' as EnvName,
+    brains: ['main', 'open'],
+    inFlightMax: 256,
+    requestsPerMinute: null,
+  };
+  const offering = { ...view, channels, config: { ...config, completions } };
+  const asked = { ...ports, runningConfig: () => offering };
+  const status = await statusOf(asked, 'operator', 'reader');
+  const { brain, address, state, type } = status.channels.at(-1)!;
+  const expected = ['main, open', 'http://127.0.0.1:8092/v1', 'up', 'completions'];
+  assert.deepEqual([brain, address, state, type], expected);
+  const answering = status.answering!.map((one) => one.brain);
+  assert.deepEqual(answering, ['main', 'open'], 'a brain of it needs no route');
+  const routes = routesOf(await wholeOf(asked), offering.config, 'reader');
+  assert.deepEqual(
+    routes.slice(1).map((one) => [one.channel, one.brain, one.running, one.number]),
+    [
+      [name, 'main', true, null],
+      [name, 'open', true, null],
     ],
   );
 });

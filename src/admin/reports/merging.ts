@@ -8,13 +8,14 @@
  * - of a part that every process has (the service itself, a channel that listens): the gravest
  *   state of the processes that are neither late nor stopping. Without any, the asked process.
  */
-import { findKind, isMessenger, type ChannelConfig } from '../../channels/registry.ts';
+import { findKind, isMessengerType, type RunningType } from '../../channels/registry.ts';
 import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import { fiveMinutesMs } from '../../lib/durations.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
 import {
   channelTypeOf,
+  completionsChannel,
   registeredNameOf,
   type ChannelKey,
   type ModelName,
@@ -31,6 +32,7 @@ import type {
   ThroughputStatus,
   WarningSummary,
 } from '../admin.ts';
+import { channelsIn } from '../channel-named.ts';
 import type { Viewer } from '../http/auth.ts';
 import { redactForReader } from '../http/request-guard.ts';
 import {
@@ -470,7 +472,8 @@ type Listens = { readonly type: string; readonly bind: string; readonly path: st
 
 /** The address that messages are sent to. A configured path may be a secret. */
 export function listenerAddress({ type, bind, path }: Listens, asker: Viewer): string {
-  const mayTell = asker === 'operator' || path === findKind(type)?.listener?.path;
+  const isFixed = type === completionsChannel || path === findKind(type)?.listener?.path;
+  const mayTell = asker === 'operator' || isFixed;
   return `http://${bind}${mayTell ? path : ''}`;
 }
 
@@ -485,18 +488,18 @@ type ChannelReport = { readonly id: number | null; readonly view: Report['channe
 /** @param config of the asked process; the others have the same, except during a change */
 export function channelsOf(
   whole: Whole,
-  { channels, routes }: Pick<Config, 'channels' | 'routes'>,
+  config: Pick<Config, 'channels' | 'routes' | 'completions'>,
   asker: Viewer,
 ): ChannelStatus[] {
-  return channels.map((channel) => {
-    const { name, type } = channel;
-    const own = routes.filter((route) => route.channel === name);
-    const brain = (own.find(({ when }) => when === null) ?? own[0])?.brain ?? null;
+  return channelsIn(config).map(({ name, type }) => {
+    const own = config.routes.filter((route) => route.channel === name);
+    const routed = (own.find(({ when }) => when === null) ?? own[0])?.brain ?? null;
+    const brain = name === completionsChannel ? config.completions!.brains.join(', ') : routed;
     const listener = whole.own.report.listeners.find((one) => one.name === name);
     return {
       name,
-      type,
-      ...healthPartsOf(whole, channel),
+      type: type as RunningType,
+      ...healthPartsOf(whole, name, type),
       brain,
       address: listener === undefined ? null : listenerAddress(listener, asker),
       addresses: addressesOf(whole, name, asker),
@@ -516,14 +519,14 @@ function addressesOf(
   );
 }
 
-function healthPartsOf(whole: Whole, channel: ChannelConfig): HealthParts {
-  const channelReports = channelReportsOf(whole.deciding, channel.name);
-  const own = channelReportsOf([whole.own], channel.name)[0];
+function healthPartsOf(whole: Whole, name: string, type: string): HealthParts {
+  const channelReports = channelReportsOf(whole.deciding, name);
+  const own = channelReportsOf([whole.own], name)[0];
   if (own === undefined) {
     const reason = 'No route leads from it.';
     return { state: 'unrouted', since: null, reason, lastSeenAt: null, instance: null };
   }
-  if (whole.members.length > 0 && isMessenger(channel))
+  if (whole.members.length > 0 && isMessengerType(type))
     return ofMessenger(whole, channelReports, own);
   return gravestOf(channelReports, own);
 }

@@ -6,7 +6,12 @@
 import { isListener } from '../../channels/registry.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { TurnedAwayReason } from '../../domain/gate.ts';
-import { registeredNameOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
+import {
+  completionsChannel,
+  registeredNameOf,
+  type ChannelKey,
+  type ModelName,
+} from '../../domain/ids.ts';
 import type {
   ChannelMeters,
   Meters,
@@ -295,9 +300,7 @@ export function reportOf(ports: Ports): Report {
       const { name, type, state, since, reason, lastSeenAt } = one;
       return { key: one.key, name, type, state, since, reason, lastSeenAt };
     }),
-    listeners: runningConfig.config.channels.filter(isListener).map((one) => {
-      return { name: one.name, type: one.type, bind: one.bind.text, path: one.path };
-    }),
+    listeners: listenersOf(runningConfig.config),
     ...callsReportOf(meters, runningConfig.config),
     backlog: ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => {
       const unroutable = unroutableSince === null ? 0 : inbox + outbox;
@@ -316,6 +319,15 @@ export function reportOf(ports: Ports): Report {
     ...warningsOf(runningConfig),
     turnedAway: ports.turnedAway().slice(0, turnedAwayMax),
   };
+}
+
+function listenersOf({ channels, completions }: Config): Report['listeners'] {
+  const own = channels.filter(isListener).map(({ name, type, bind, path }) => {
+    return { name, type, bind: bind.text, path };
+  });
+  if (completions === null) return own;
+  const api = { name: completionsChannel, type: completionsChannel };
+  return [...own, { ...api, bind: completions.bind.text, path: '/v1' }];
 }
 
 /** Serialises a report with the fields of the schema, and nothing else that a row may have. */

@@ -1,4 +1,5 @@
 import type { AdminPorts } from '../admin.ts';
+import { messageIdIn } from '../../domain/ids.ts';
 import { originsMax, type Story } from '../../domain/story.ts';
 import { found, answerWith } from '../http/answer.ts';
 import {
@@ -30,7 +31,7 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems: unread,
       schema: { name: 'FoundIds', of: foundIdsSchema },
       answer: async ({ q, ...where }) =>
-        answerWith(foundIdsSchema, await reader.foundIds(q ?? '', where)),
+        answerWith(foundIdsSchema, await reader.foundIds(messageIdIn(q ?? ''), where)),
     }),
     readRoute({
       path: '/api/v1/search/texts',
@@ -56,7 +57,9 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
   ];
 }
 
-const parameters = { id: segment('The id that the acceptance of the message gave.') };
+const parameters = {
+  id: segment('The id that the acceptance of the message gave, or that of an API answer.'),
+};
 const problems = {
   ...unread,
   404: 'No such message, or it is not known any more.',
@@ -86,7 +89,7 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems,
       schema: { name: 'Story', of: storySchema },
       answer: async ({ id }, { asker }) => {
-        const story = await reader.story(id);
+        const story = await reader.story(messageIdIn(id));
         return found(storySchema, asker === 'operator' ? story : forReader(story), unknown);
       },
     }),
@@ -113,7 +116,7 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems: { ...unread, 404: `${problems[404]} Without storage no text is kept.` },
       schema: { name: 'StoryText', of: storyTextSchema },
       answer: async ({ id }) => {
-        const text = await reader.storyText(id);
+        const text = await reader.storyText(messageIdIn(id));
         return found(storyTextSchema, text, 'No text is kept of such a message.');
       },
     }),

@@ -1,5 +1,7 @@
 import { namedSecrets } from '../../config/secrets.ts';
 import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
+import { channelsIn } from '../channel-named.ts';
+import { completionsChannel } from '../../domain/ids.ts';
 import { answerWith } from '../http/answer.ts';
 import { channelsOf } from '../reports/merging.ts';
 import { wholeOf } from '../reports/report.ts';
@@ -71,9 +73,14 @@ function namesOf(ports: AdminPorts): ConfigNames {
   return {
     revision,
     usedAt,
-    channels: config.channels.map(({ name }) => name),
+    channels: channelsIn(config).map(({ name }) => name),
     brains: config.brains.map(({ name }) => name),
-    routes: config.routes.map(({ channel, brain }) => ({ channel, brain })),
+    routes: [
+      ...config.routes.map(({ channel, brain }) => ({ channel, brain })),
+      ...(config.completions?.brains ?? []).map((brain) => {
+        return { channel: completionsChannel, brain };
+      }),
+    ],
     storage: storageOf(config),
     session: config.session !== null,
     secrets: namedSecrets(config).map(({ name }) => name),

@@ -1,5 +1,5 @@
 import { failureKinds } from '../../domain/failure.ts';
-import { channelTypes } from '../../channels/registry.ts';
+import { channelTypes, type RunningType } from '../../channels/registry.ts';
 import { mcpServerStates, mcpToolStates } from '../../domain/tool-use.ts';
 import { storageBackends } from '../../domain/remedy.ts';
 import {
@@ -94,7 +94,8 @@ const answering = list(
   }),
 );
 
-const channelType = oneOf(...channelTypes);
+const completions = 'completions' satisfies RunningType;
+const channelType = oneOf(...channelTypes, completions);
 const failureKind = oneOf(...failureKinds);
 const storage = oneOf(...storageBackends);
 

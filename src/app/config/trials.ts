@@ -12,7 +12,13 @@ import type {
   TryResult,
   Validated,
 } from '../../admin/config-trials.ts';
-import type { BrainConfig, Config, Secrets } from '../../config/config.ts';
+import {
+  channelOfBrain,
+  type BrainConfig,
+  type Config,
+  type Secrets,
+} from '../../config/config.ts';
+import { completionsChannel } from '../../domain/ids.ts';
 import type { ConfigProblem } from '../../config/problems.ts';
 import { fileOnlyFields } from '../../config/file-only.ts';
 import { inspectText, type ConfigPlace, type Inspection } from '../../config/inspect.ts';
@@ -181,23 +187,27 @@ type Routed = {
 
 /** Chooses the brain as the draft names it, or as the routes of its channel do. */
 function routeOf(
-  { channels, routes, session }: Config,
+  config: Config,
   { brain, channel, text, from }: Draft,
 ): Routed | Extract<Tried, { kind: 'unknown_channel' }> {
-  const config = channels.find(({ name }) => name === channel);
-  const isKnown = channel === null || config !== undefined || findKind(channel) !== undefined;
-  if (brain !== null && isKnown) {
-    const routed = routes.find((route) => route.brain === brain)?.channel ?? null;
-    const place = { channel: channel ?? routed, route: null, described: null };
+  const { channels, routes, session } = config;
+  const chosen = channels.find(({ name }) => name === channel);
+  const isNamed = channel === null || channel === completionsChannel || chosen !== undefined;
+  if (brain !== null && (isNamed || findKind(channel) !== undefined)) {
+    const place = {
+      channel: channel ?? channelOfBrain(brain, config),
+      route: null,
+      described: null,
+    };
     return { kind: 'routed', brain, text, ...place };
   }
   const own = routes.filter((route) => route.channel === channel);
-  if (config === undefined || own.length === 0) {
+  if (chosen === undefined || own.length === 0) {
     const names = new Set(routes.map((route) => route.channel));
     return { kind: 'unknown_channel', channels: [...names] };
   }
   const triggers = session?.triggers ?? [];
-  const { placeOf } = kindOf(config.type);
+  const { placeOf } = kindOf(chosen.type);
   const { taken, routes: verdicts } = explainRoutes(own, { ...from, text }, { placeOf, triggers });
   if (taken === null) throw new Error(`${channel} has no route for every other message`);
   const { why } = verdicts.find(({ verdict }) => verdict === 'taken')!;

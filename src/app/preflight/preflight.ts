@@ -207,8 +207,8 @@ async function folderLines({ brains }: Config): Promise<PreflightLine[]> {
 // The addresses where the configuration's channels listen.
 
 /**
- * Listens for a moment where a routed channel or the completions API would. It shares an address where the service listens
- * already, as a change of configuration does.
+ * Listens for a moment where a routed channel or the completions API would. It shares an address
+ * where the service listens already, as a change of configuration does.
  * @param listeners of the service that would use the configuration
  */
 export function listeningLines(
@@ -217,11 +217,8 @@ export function listeningLines(
 ): Promise<readonly PreflightLine[]> {
   const routed = channels.filter(({ name }) => routes.some(({ channel }) => channel === name));
   const places = routed.filter(isListener).map(({ name, type, bind }) => {
-    return {
-      subject: `${name} at ${bind.text}`,
-      bind,
-      field: `${kindOf(type).listener.block}.bind`,
-    };
+    const field = `${kindOf(type).listener.block}.bind`;
+    return { subject: `${name} at ${bind.text}`, bind, field };
   });
   if (completions !== null) {
     const { bind } = completions;

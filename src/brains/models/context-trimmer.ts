@@ -132,6 +132,8 @@ export class ContextTrimmer {
    * estimated.
    */
   #isCrowded(sent: ModelRequest, outcome: Outcome): boolean {
+    const isShown = sent.isShownForGood === true && sent.onText !== undefined;
+    if (isShown && outcome.kind === 'answer') return false;
     const usage = reportedTokens(outcome);
     const reportedOutput = usage?.outputTokens ?? null;
     if (!isCut(outcome) || (reportedOutput !== null && reportedOutput === this.#serverLimit))

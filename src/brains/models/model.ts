@@ -115,6 +115,11 @@ export type ModelRequest = {
    * some text.
    */
   readonly onText?: (whole: string) => void;
+  /**
+   * What `onText` has shown cannot be replaced, so that an answer that the context cut is final.
+   * Absent: svc asks for such an answer once more.
+   */
+  readonly isShownForGood?: true;
 };
 
 /** A line of the history, a line with the model's calls, or the result of one call. */

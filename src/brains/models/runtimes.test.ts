@@ -64,6 +64,11 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it');
     assert.deepEqual([outcome.linesDropped, outcome.tries.length], [4, 2]);
     assert.deepEqual(texts, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
+    await using other = new Bench();
+    const shown = requestOf({ lines, onText() {}, isShownForGood: true });
+    const final = await other.build(local, fake.url).ask(shown, neverStopped);
+    assert.ok(final.kind === 'answer' && final.isCut === true, 'it cannot be told anew');
+    assert.deepEqual([final.text, final.tries.length], ['half of it', 1]);
   });
 
   test('a streamed call tells when its first word came', async () => {
@@ -497,3 +502,41 @@ suite('the calls in flight to a model', { concurrency: true }, () => {
     assert.equal(fake.calls.length, 1);
   });
 });
+
+// The words of DashScope, DeepSeek (both eino#994) and OpenRouter (zed#36094).
+for (const [status, message] of [
+  [400, 'The tool_choice parameter does not support being set to required or object'],
+  [400, 'deepseek-reasoner does not support this tool_choice'],
+  [404, "No endpoints found that support the provided 'tool_choice' value."],
+] as const) {
+  test(`after "${message.slice(0, 40)}…", a hosted runtime forces no call`, async () => {
+    const refusal: Step = { status, body: JSON.stringify({ error: { message, code: status } }) };
+    const calls = [{ name: 'one', arguments: {} }];
+    const isForcing = ({ body }: { body: unknown }): boolean =>
+      'tool_choice' in (body as object) &&
+      (body as { tool_choice: unknown }).tool_choice !== 'none';
+    await using fake = await startFakeOpenai((call) =>
+      isForcing(call) ? refusal : { answer: '', calls },
+    );
+    await using bench = new Bench();
+    const model = bench.build({ provider: 'hosted_runtime', modelId: 'gpt-test' }, fake.url);
+    const tools = ['one', 'two'].map((name) => ({ name, description: '', parameters: {} }));
+    for (const toolChoice of [{ name: 'one' }, 'required'] as const) {
+      const outcome = await model.ask(requestOf({ tools, toolChoice }), neverStopped);
+      assert.ok(outcome.kind === 'answer' && outcome.calls.length === 1);
+    }
+    const offered = fake.calls.map(({ body }) => {
+      const { tools: sent, tool_choice: choice } = body as { tools: []; tool_choice?: unknown };
+      return [sent.length, choice !== undefined];
+    });
+    const expected = [
+      [2, true],
+      [1, false],
+      [2, false],
+    ];
+    assert.deepEqual(offered, expected, 'only the named tool, then what it learnt');
+    const closing = requestOf({ tools, mayCall: false, lines: [{ role: 'user', text: 'hi' }] });
+    await model.ask(closing, neverStopped);
+    assert.equal((fake.calls.at(-1)!.body as { tool_choice?: string }).tool_choice, 'none');
+  });
+}

@@ -154,6 +154,10 @@ export class WaitingRequest implements OpenRequest {
     return this.#deps.call.gone;
   }
 
+  get isStream(): boolean {
+    return this.#deps.parsed.isStream;
+  }
+
   /** The message has been accepted. Its id is that of the answer. */
   accepted(id: MessageId): void {
     this.#id ??= id;

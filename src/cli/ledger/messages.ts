@@ -35,8 +35,8 @@ Lists messages, newest first: the brain, how the turn ended and by which model, 
 delivered, and the time in all. It shows no texts. "svc trace <id>" shows everything about one
 message.
 
-  --channel <channel>  only of ${channelTypes.join(', ')}, of the channel with that
-                       name, or of a bot (${botExample})
+  --channel <channel>  only of ${channelTypes.join(', ')} or completions, of the
+                       channel with that name, or of a bot (${botExample})
   --brain <name>       only of that brain
   --state <state>      only ${messageStates.join(', ')}
   --outcome <outcome>  only ${turnOutcomes.join(', ')}

@@ -6,6 +6,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine, plainText } from '../../lib/plain-text.ts';
 import { locateLedger, withReader, type LedgerLocation } from './access.ts';
 import { channelName } from '../../channels/registry.ts';
+import { messageIdIn } from '../../domain/ids.ts';
 import { endingOf, remediesOf } from '../../domain/ending.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
@@ -27,7 +28,8 @@ export const trace: Command = {
 Shows on one clock everything that happened to a message: how long it waited, its session, the
 models that the privacy filter dropped, each model with its time and outcome, why the policy picked
 this answer, and each delivery.
-The id is the "message_id" of the webhook's 200, or the id of a dead letter.
+The id is the "message_id" of the webhook's 200, the id of an answer of the API of chat
+completions, or the id of a dead letter.
 
   --text           also show the message and its answer
   --config <file>  the configuration file (default: svc.json)
@@ -48,7 +50,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const place = await locateLedger(flags.config, io);
   if (typeof place === 'number') return place;
   return withReader(place, async (reader) => {
-    const story = await findStory(reader, id, place);
+    const story = await findStory(reader, messageIdIn(id), place);
     if (story === null) return reportUnknown(place);
     const text = flags.text ? await reader.storyText(story.id) : null;
     if (flags.text && text === null) {

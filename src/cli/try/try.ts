@@ -3,7 +3,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Config, Secrets } from '../../config/config.ts';
+import { channelOfBrain, type Config, type Secrets } from '../../config/config.ts';
 import type { ConfigProblem } from '../../config/problems.ts';
 import { plural } from '../../domain/plural.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -145,7 +145,7 @@ async function runAll(
     deps,
     skills: skills.texts,
     spend: createOwnSpend(),
-    channelOf: (brain) => config.routes.find((route) => route.brain === brain)?.channel ?? null,
+    channelOf: (brain) => channelOfBrain(brain, config),
     jobsMax: jobs,
     stop: io.stop,
   });

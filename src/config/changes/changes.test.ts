@@ -342,3 +342,26 @@ test('documents that are no configuration at all are told without a fault', () =
     ['the channel webhook is added'],
   );
 });
+
+test('the API of chat completions is told as a block, and where it listens', () => {
+  const { all, kinds, consequences } = changesAfter((document) => {
+    document.completions = { token_env: 'COMPLETIONS_TOKEN' };
+  });
+  const added = 'the block completions is added: token_env COMPLETIONS_TOKEN';
+  assert.deepEqual([all, kinds], [[added], ['added']]);
+  assert.deepEqual(consequences, ['the completions API listens on 127.0.0.1:8092']);
+  const offering = (): Loose => {
+    return { ...consensus(), completions: { token_env: 'T', brains: ['triage'] } };
+  };
+  const gone = changesAfter((document) => delete document.completions, offering());
+  assert.deepEqual(gone.kinds, ['removed']);
+  assert.deepEqual(gone.consequences, ['the completions API stops listening']);
+  const moved = changesAfter((document) => {
+    document.completions.bind = '127.0.0.1:9';
+    delete document.completions.brains;
+  }, offering());
+  assert.deepEqual(moved.consequences, [
+    'the completions API listens on 127.0.0.1:9 in the place of 127.0.0.1:8092',
+  ]);
+  assert.equal(moved.all.length, 2);
+});

@@ -8,7 +8,7 @@ import type { ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { brain as brainField, schema } from '../schema.ts';
 import { channel as channelField } from '../schema-channel.ts';
-import { effectiveValue, fieldChanges } from './field-changes.ts';
+import { fieldChanges } from './field-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
 import { canonical, isAbsent, keyedEntries, type KeyedEntry, type Value } from './entries.ts';
@@ -299,15 +299,15 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
 
 /** @param stays whether the running service refuses the new address */
 function apiSentences(before: Value, after: Value, stays: boolean): readonly string[] {
+  const api = { block: 'completions', bind: schema.fields.completions.fields.bind.default };
   const [old, now] = [before, after].map((document) => {
-    const block = objectOf(document)['completions'];
-    if (!isObject(block)) return null;
-    return effectiveValue(schema.fields.completions.fields.bind, block['bind']);
+    const whole = objectOf(document);
+    return isObject(whole[api.block]) ? bindOf(whole, api) : null;
   });
   if (old === now || stays) return [];
   if (now === null) return ['the completions API stops listening'];
-  const more = old === null ? '' : ` in the place of ${String(old)}`;
-  return [`the completions API listens on ${String(now)}${more}`];
+  const more = old === null ? '' : ` in the place of ${old}`;
+  return [`the completions API listens on ${now}${more}`];
 }
 
 function kindIn(channel: JsonObject): ChannelKind | undefined {
@@ -342,7 +342,7 @@ function reconnectSentences(
   return [`${listenerName(name)} listener restarts: it listens on ${now} in the place of ${old}`];
 }
 
-function bindOf(channel: JsonObject, listener: Listener): string {
+function bindOf(channel: JsonObject, listener: Pick<Listener, 'block' | 'bind'>): string {
   const block = channel[listener.block];
   const bind = isObject(block) ? block['bind'] : undefined;
   return typeof bind === 'string' && bind !== '' ? bind : listener.bind;

@@ -86,6 +86,7 @@ const fixers: Partial<Record<ProblemCode, (fault: Fault) => readonly Fix[]>> = {
     { label: key === 'channels' ? 'On every channel' : 'Take it out here', edits: [remove(path)] },
   ],
   tool_repeated: removal,
+  brain_repeated: removal,
   memory_without_storage: addStorage,
   session_without_storage: addStorage,
   pairing_without_storage: addStorage,

@@ -42,6 +42,7 @@ const starts: Readonly<Record<string, (path: Path, document: JsonObject) => Json
   tools: () => 'time',
   mcp: () => ({ name: '', url: '' }),
   admin: () => ({ token_env: 'ADMIN_TOKEN' }),
+  completions: () => ({ token_env: 'COMPLETIONS_TOKEN' }),
 };
 
 /**
@@ -90,6 +91,14 @@ export function brainsOf(document: JsonObject): readonly string[] {
 /** Registered names of the channels that have a route. */
 export function routedOf(document: JsonObject): readonly string[] {
   return listedRoutes(document).map(({ channel }) => channel);
+}
+
+/** The brains that API clients can use. */
+export function offeredOf(document: JsonObject): readonly string[] {
+  const { completions } = document;
+  if (!isObject(completions)) return [];
+  const chosen = completions['brains'];
+  return isList(chosen) ? chosen.filter((one) => typeof one === 'string') : brainsOf(document);
 }
 
 /** Types that need no account on a platform come first. */

@@ -7,10 +7,9 @@ import { isObject } from '../../../src/lib/json.ts';
 import { wordOf } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
 import { idOf, leadTo } from '../shell/going.ts';
-import { useProblems, useValue } from './at.ts';
-import type { InputProps } from './row.tsx';
-import { ProblemList } from './problem-list.tsx';
-import { keyOf, labelOf, sentence } from './words.tsx';
+import { useValue } from './at.ts';
+import { Heading, type InputProps } from './row.tsx';
+import { keyOf, labelOf } from './words.tsx';
 
 type Props = InputProps<ObjectField> & { readonly children: ReactNode };
 
@@ -20,7 +19,6 @@ type Props = InputProps<ObjectField> & { readonly children: ReactNode };
  */
 export function Block({ path, field, required, children }: Props) {
   const value = useValue(path);
-  const problems = useProblems(path);
   const key = keyOf(path);
   const id = idOf(path);
   const isThere = isObject(value);
@@ -42,24 +40,16 @@ export function Block({ path, field, required, children }: Props) {
       aria-labelledby={`${id}-label`}
       className="flex min-w-0 flex-col gap-3 rounded-lg border border-line p-3"
     >
-      <div className="flex flex-wrap items-baseline gap-x-2">
-        <h3 id={`${id}-label`} className="font-semibold">
-          {labelOf(key)}{' '}
-          {required ? <span className="font-normal text-soft">(required)</span> : null}
-        </h3>
-        <code className="text-soft">{key}</code>
-        <span className="ms-auto">
-          {value === undefined || value === null || required ? null : (
+      <Heading
+        {...{ path, field, required }}
+        aside={
+          value === undefined || value === null || required ? null : (
             <Button small kind="quiet" aria-label={`Remove ${labelOf(key)}`} onClick={remove}>
               Remove
             </Button>
-          )}
-        </span>
-      </div>
-      <p id={`${id}-hint`} className="text-sm text-soft">
-        {sentence(field.description)}
-      </p>
-      <ProblemList problems={problems} id={`${id}-fault`} />
+          )
+        }
+      />
       {isOdd ? (
         <p className="text-sm">
           It holds <code>{wordOf(value)}</code>.

@@ -10,10 +10,10 @@ import { announce } from '../shell/announce.tsx';
 import { goToField, idOf, leadTo, setOpened, useGoing } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import { Moves } from './moves.tsx';
-import type { InputProps } from './row.tsx';
+import { Heading, type InputProps } from './row.tsx';
 import { ModelUseBadge } from './model-use-badge.tsx';
 import { ProblemList } from './problem-list.tsx';
-import { entryName, keyOf, labelOf, sentence, singleOf } from './words.tsx';
+import { entryName, keyOf, singleOf } from './words.tsx';
 
 export type FormProps = { readonly path: Path; readonly field: ObjectField };
 
@@ -29,7 +29,6 @@ const openMax = 2;
 /** A list of objects: a card for each, with buttons to move and remove it. */
 export function Entries({ path, field, required, item, form }: Props) {
   const value = useValue(path);
-  const problems = useProblems(path);
   const key = keyOf(path);
   const id = idOf(path);
   const entries = isList(value) ? value : [];
@@ -42,15 +41,7 @@ export function Entries({ path, field, required, item, form }: Props) {
   };
   return (
     <section aria-labelledby={`${id}-label`} className="flex min-w-0 flex-col gap-2">
-      <div className="flex flex-wrap items-baseline gap-x-2">
-        <h3 id={`${id}-label`} className="font-semibold">
-          {labelOf(key)}{' '}
-          {required ? <span className="font-normal text-soft">(required)</span> : null}
-        </h3>
-        <code className="text-soft">{key}</code>
-      </div>
-      <p className="text-sm text-soft">{sentence(field.description)}</p>
-      <ProblemList problems={problems} id={`${id}-fault`} />
+      <Heading {...{ path, field, required }} />
       {entries.map((_, at) => (
         <Card
           // The index identifies an entry: its name can change while a person types.

@@ -113,6 +113,9 @@ function FieldOf({ path, field, required, only }: InputProps) {
       if (field.items.type === 'choice') {
         return <NameTicks {...{ path, field, required, names: field.items }} />;
       }
+      if (path.join('.') === 'completions.brains') {
+        return <BrainTicks {...{ path, field, required }} />;
+      }
       if (path[0] === 'routes') {
         return <TextList {...{ path, field, required }} offers={<SeenBefore path={path} />} />;
       }
@@ -200,11 +203,24 @@ function ChannelNameInput(props: InputProps<ChoiceField>) {
   return <TextInput {...props} hint={nameHint} onLeave={follow} />;
 }
 
+/** The names of the configuration's brains, each once. */
+function useBrains(): readonly string[] {
+  const names = useDraft((state) => JSON.stringify([...new Set(brainsOf(state.document))]));
+  return JSON.parse(names) as string[];
+}
+
+/** A list of brains of the configuration. */
+function BrainTicks(props: InputProps<ListField>) {
+  const names = useBrains();
+  const labels = new Map(names.map((name) => [name, name]));
+  const choice = { type: 'choice', description: '', names } as const;
+  return <Ticks {...props} names={choice} labels={labels} />;
+}
+
 /** Selects one of the brains of the configuration. */
 function BrainInput({ path, field, required }: InputProps) {
   const value = useValue(path);
-  const names = useDraft((state) => JSON.stringify(brainsOf(state.document)));
-  const options = (JSON.parse(names) as string[]).map((name) => ({ value: name, label: name }));
+  const options = useBrains().map((name) => ({ value: name, label: name }));
   return (
     <SelectInput
       {...{ path, field, required, options }}
@@ -245,7 +261,7 @@ function Stranger({ path }: { readonly path: Path }) {
   );
 }
 
-/** The name of a brain. Routes and the list of brains for API clients follow it. */
+/** The name of a brain. Renaming it also renames it in the routes and for API clients. */
 function BrainNameInput(props: InputProps) {
   const { path } = props;
   const follow = (before: string): void => {
@@ -253,15 +269,14 @@ function BrainNameInput(props: InputProps) {
     const name = wordOf(valueAt(document, path));
     if (name === before || name === '' || brainsOf(document).includes(before)) return;
     const { routes } = document;
-    const edits = (isList(routes) ? routes : []).flatMap((route, at): Edit[] => {
-      if (valueAt(route, ['brain']) !== before) return [];
-      return [{ kind: 'set', path: ['routes', at, 'brain'], value: name }];
-    });
     const offered = valueAt(document, ['completions', 'brains']);
-    for (const [at, brain] of (isList(offered) ? offered : []).entries()) {
-      if (brain !== before) continue;
-      edits.push({ kind: 'set', path: ['completions', 'brains', at], value: name });
-    }
+    const places: Path[] = [
+      ...(isList(routes) ? routes.keys() : []).map((at) => ['routes', at, 'brain']),
+      ...(isList(offered) ? offered.keys() : []).map((at) => ['completions', 'brains', at]),
+    ];
+    const edits = places.flatMap((place): Edit[] => {
+      return valueAt(document, place) === before ? [{ kind: 'set', path: place, value: name }] : [];
+    });
     if (edits.length === 0 || !apply(edits, textOf(path))) return;
     announce(`What named ${before} names ${name} now.`);
   };

@@ -15,12 +15,9 @@ import { routeFor } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { announce } from '../shell/announce.tsx';
 import { idOf, leadTo } from '../shell/going.ts';
-import { useProblems } from './at.ts';
 import { Card, type FormProps } from './entries.tsx';
 import type { ComponentType } from 'react';
-import type { InputProps } from './row.tsx';
-import { ProblemList } from './problem-list.tsx';
-import { keyOf, labelOf, sentence } from './words.tsx';
+import { Heading, type InputProps } from './row.tsx';
 
 type Props = InputProps<ListField> & {
   readonly item: ObjectField;
@@ -33,8 +30,6 @@ const list = ['routes'];
 /** All routes: a list for each channel. */
 export function RouteLists({ path, field, required, item, form }: Props) {
   const document = useDraft((state) => state.document);
-  const problems = useProblems(path);
-  const key = keyOf(path);
   const id = idOf(path);
   const routes = listedRoutes(document);
   const names = listedChannels(document).map(({ name }) => name);
@@ -52,15 +47,7 @@ export function RouteLists({ path, field, required, item, form }: Props) {
       aria-labelledby={`${id}-label`}
       className="flex min-w-0 flex-col gap-3 outline-none"
     >
-      <div className="flex flex-wrap items-baseline gap-x-2">
-        <h3 id={`${id}-label`} className="font-semibold">
-          {labelOf(key)}{' '}
-          {required ? <span className="font-normal text-soft">(required)</span> : null}
-        </h3>
-        <code className="text-soft">{key}</code>
-      </div>
-      <p className="text-sm text-soft">{sentence(field.description)}</p>
-      <ProblemList problems={problems} id={`${id}-fault`} />
+      <Heading {...{ path, field, required }} />
       {[...channels].map((channel) => (
         <RoutesOf key={channel} channel={channel} routes={routes} item={item} form={form} />
       ))}

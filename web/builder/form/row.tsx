@@ -4,7 +4,8 @@ import type { ConfigProblem } from '../../../src/config/problems.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { idOf } from '../shell/going.ts';
-import { hintOf, keyOf, labelOf } from './words.tsx';
+import { useProblems } from './at.ts';
+import { hintOf, keyOf, labelOf, sentence } from './words.tsx';
 import { ProblemList } from './problem-list.tsx';
 
 /** Props of every input of a form. */
@@ -66,6 +67,31 @@ export function Row(props: Props) {
       </p>
       <ProblemList problems={problems} id={`${id}-fault`} />
     </div>
+  );
+}
+
+type HeadingProps = Pick<Props, 'path' | 'field' | 'required' | 'aside'>;
+
+/** The heading of a block or a list: its label and own name, its description, its problems. */
+export function Heading({ path, field, required, aside }: HeadingProps) {
+  const problems = useProblems(path);
+  const id = idOf(path);
+  const key = keyOf(path);
+  return (
+    <>
+      <div className="flex flex-wrap items-baseline gap-x-2">
+        <h3 id={`${id}-label`} className="font-semibold">
+          {labelOf(key)}{' '}
+          {required ? <span className="font-normal text-soft">(required)</span> : null}
+        </h3>
+        <code className="text-soft">{key}</code>
+        <span className="ms-auto">{aside}</span>
+      </div>
+      <p id={`${id}-hint`} className="text-sm text-soft">
+        {sentence(field.description)}
+      </p>
+      <ProblemList problems={problems} id={`${id}-fault`} />
+    </>
   );
 }
 

@@ -16,7 +16,11 @@ import { keyOf } from './words.tsx';
 
 const usual: Readonly<Record<string, readonly string[]>> = {
   api_key_env: ['OPENAI_API_KEY', 'GROQ_API_KEY', 'OPENROUTER_API_KEY', 'MISTRAL_API_KEY'],
-  token_env: [...channelKinds.map(({ token }) => token.variable), 'ADMIN_TOKEN'],
+  token_env: [
+    ...channelKinds.map(({ token }) => token.variable),
+    'ADMIN_TOKEN',
+    'COMPLETIONS_TOKEN',
+  ],
   outbound_signing_env: ['REPLY_SIGNING_KEY'],
   outbound_token_env: ['REPLY_SECRET'],
   url_env: ['DATABASE_URL'],

@@ -132,3 +132,24 @@ test('a document that is no configuration is drawn as far as it goes', () => {
   const odd = draw({ channels: [1, {}], brains: [null, { models: [3] }], routes: [[], 'x'] });
   assert.equal(odd.nodes.length, 5);
 });
+
+test('what API clients can use has a line from their own node, and needs no route', () => {
+  const { channels, brains } = example('echo');
+  const open = { ...(brains as object[])[0], name: 'open' };
+  const completions = { token_env: 'T', brains: ['open', 'gone'] };
+  const { nodes, edges } = draw({
+    ...example('echo'),
+    brains: [...(brains as object[]), open],
+    completions,
+  });
+  const node = nodes.find(({ kind }) => kind === 'API')!;
+  assert.deepEqual([node.path, node.facts], [['completions'], '127.0.0.1:8092/v1']);
+  assert.ok(nodes.filter(({ x }) => x === node.x).every(({ y }) => y <= node.y));
+  const lines = edges.filter(({ kind }) => kind === 'offers');
+  assert.deepEqual(
+    lines.map(({ source, label }) => [source, label]),
+    [[node.id, 'API clients can use open']],
+  );
+  const brain = nodes.find(({ title }) => title === 'open')!;
+  assert.deepEqual([brain.dim, brain.remark, (channels as object[]).length], [false, null, 1]);
+});

@@ -16,6 +16,9 @@ import {
   type ListedRoute,
   registeredNameIn,
 } from '../document/channels.ts';
+import { completionsChannel } from '../../../src/domain/ids.ts';
+import { schema } from '../../../src/config/schema.ts';
+import { offeredOf } from '../document/starts.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
@@ -47,6 +50,8 @@ export type GraphNode =
       readonly words: readonly string[];
     })
   | (Common & { readonly kind: 'brain' })
+  /** The API of chat completions, which offers brains to clients. */
+  | (Common & { readonly kind: 'API' })
   | (Common & {
       readonly kind: 'model';
       readonly state: ModelReading['state'];
@@ -57,7 +62,7 @@ export type GraphNode =
 /** `path`: of the route, or of the model at the end. */
 export type GraphEdge = {
   readonly id: string;
-  readonly kind: 'route' | 'asks';
+  readonly kind: 'route' | 'offers' | 'asks';
   readonly path: Path;
   readonly source: string;
   readonly target: string;
@@ -86,8 +91,13 @@ export function drawingOf(document: JsonObject, problems: readonly ConfigProblem
   const found = new Finder(document, problems);
   const brains = brainNodes(document, routes, found);
   const channels = channelNodes(document, routes, brains, found);
-  const edges = [...routeEdges(routes, channels, brains), ...modelEdges(brains)];
-  return { nodes: [...channels, ...brains], edges };
+  const api = apiNodes(document, channels, found);
+  const edges = [
+    ...routeEdges(routes, channels, brains),
+    ...offerEdges(document, brains),
+    ...modelEdges(brains),
+  ];
+  return { nodes: [...channels, ...api, ...brains], edges };
 }
 
 /** Finds the one node that a problem belongs to. */
@@ -112,6 +122,7 @@ class Finder {
 /** A route has no node: its problems belong to its channel. */
 function idFor(document: JsonObject, path: Path): string | null {
   const [list, index, inner, at] = path;
+  if (list === 'completions') return list;
   if (typeof index !== 'number') return null;
   if (list === 'routes') {
     const name = listedRoutes(document)[index]?.channel;
@@ -129,10 +140,12 @@ function brainNodes(
   routes: readonly ListedRoute[],
   found: Finder,
 ): readonly GraphNode[] {
+  const offered = offeredOf(document);
   let y = 0;
   return entriesOf(document, ['brains']).flatMap(({ path, value }) => {
     const name = textAt(value, 'name');
-    const routed = routes.some(({ brain }) => brain === name && name !== '');
+    const routed =
+      name !== '' && (offered.includes(name) || routes.some(({ brain }) => brain === name));
     const models = modelNodes(value, path, y, found);
     const problems = found.of(path);
     const isTold = problems.some(({ code }) => code === 'brain_without_route');
@@ -254,6 +267,33 @@ function channelNodes(
     });
 }
 
+/** None if svc offers no brains to clients; below the channels. */
+function apiNodes(
+  document: JsonObject,
+  channels: readonly GraphNode[],
+  found: Finder,
+): readonly GraphNode[] {
+  const { completions } = document;
+  if (!isObject(completions)) return [];
+  const path = ['completions'];
+  const problems = found.of(path);
+  const remark = offeredOf(document).length === 0 ? 'it offers no brain' : null;
+  const node = {
+    kind: 'API',
+    id: textOf(path),
+    path,
+    title: 'Chat completions',
+    facts: `${textAt(completions, 'bind') || schema.fields.completions.fields.bind.default}/v1`,
+    remark,
+    dim: false,
+    problems,
+    x: columnX.channel,
+    y: Math.max(0, ...channels.map(({ y, height }) => y + height + gaps.entry)),
+    height: heightOf(remark, problems),
+  } as const;
+  return [node];
+}
+
 /** The address where it listens, or the way it connects. */
 function channelFacts(channel: JsonObject | null, type: string): string {
   const kind = findKind(type);
@@ -304,6 +344,18 @@ function routeEdges(
     return [
       { id, kind: 'route', path, ...ends, dim: false, label, isOnly, at: own.indexOf(route) },
     ];
+  });
+}
+
+function offerEdges(document: JsonObject, brains: readonly GraphNode[]): readonly GraphEdge[] {
+  return offeredOf(document).flatMap((brain) => {
+    const target = brains.find(({ kind, title }) => kind === 'brain' && title === brain);
+    if (target === undefined) return [];
+    const from = completionsChannel;
+    const label = `API clients can use ${brain}`;
+    const ends = { source: from, target: target.id, from, to: brain };
+    const id = `${target.id} offered`;
+    return [{ id, kind: 'offers', path: [from], ...ends, dim: false, label, isOnly: true, at: 0 }];
   });
 }
 

@@ -50,7 +50,7 @@ function flowNode(shown: GraphNode, part: number): FlowNode {
     position: { x, y },
     ...size,
     measured: size,
-    handles: kind === 'channel' ? sources : kind === 'model' ? [target] : [target, source],
+    handles: kind === 'brain' ? [target, source] : kind === 'model' ? [target] : sources,
     data: { shown },
     ariaLabel: labelOf(shown),
     domAttributes: { 'aria-roledescription': kind },
@@ -70,12 +70,12 @@ export function flowEdges(
   throughput: ThroughputStatus | null,
 ): Edge[] {
   return edges.map(({ id, kind, path, source, target, dim, label, isOnly, at, from, to }) => {
-    const count = kind === 'route' ? answered(throughput, from, to) : asked(throughput, from, to);
+    const count = kind === 'asks' ? asked(throughput, from, to) : answered(throughput, from, to);
     const isBusy = count > 0;
     return {
       id,
       source,
-      ...(kind === 'route' && { sourceHandle: String(at) }),
+      ...(kind !== 'asks' && { sourceHandle: String(at) }),
       target,
       className: dim ? 'dim' : isBusy ? 'busy' : '',
       ariaLabel: isBusy ? `${label}, ${count} in the last minute` : label,

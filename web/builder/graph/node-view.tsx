@@ -9,9 +9,9 @@ import { rowHeight, startsOf, type GraphNode } from './drawing.ts';
 
 export type FlowNode = Node<{ readonly shown: GraphNode }>;
 
-const kinds = { channel: 'Channel', brain: 'Brain', model: 'Model' } as const;
+const kinds = { channel: 'Channel', brain: 'Brain', model: 'Model', API: 'API' } as const;
 
-/** One channel, brain or model. Its height comes from the drawing, so nothing is measured. */
+/** One node. Its height comes from the drawing, so nothing is measured. */
 export const NodeView = memo(function NodeView({ data, selected }: NodeProps<FlowNode>) {
   const { shown } = data;
   const { kind, title, facts, remark, dim, problems } = shown;
@@ -57,9 +57,11 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
           ))}
         </ol>
       ) : null}
-      {kind === 'channel' ? null : <Handle type="target" position={Position.Left} />}
+      {kind === 'channel' || kind === 'API' ? null : (
+        <Handle type="target" position={Position.Left} />
+      )}
       {kind === 'brain' ? <Handle type="source" position={Position.Right} /> : null}
-      {kind === 'channel'
+      {kind === 'channel' || kind === 'API'
         ? startsOf(shown).map((part, at) => (
             <Handle
               // The lines of a channel are known by their places.

@@ -18,7 +18,8 @@ import {
   conditionWords,
   registeredNameIn,
 } from '../document/channels.ts';
-import { channelsOf } from '../document/starts.ts';
+import { channelsOf, offeredOf } from '../document/starts.ts';
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import { goToField } from '../shell/going.ts';
 import { LiveLink } from '../outline/live-link.tsx';
 import { placeWords, withPlaces } from '../outline/place-words.ts';
@@ -114,6 +115,7 @@ function Connections({ node }: { readonly node: GraphNode }) {
       return <RoutesOf node={node} />;
     case 'brain':
       return <EndsOf node={node} />;
+    case 'API':
     case 'model':
       return null;
     default:
@@ -197,7 +199,8 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
   const readable = useDraft((state) => state.readable);
   const name = textAt(valueAt(document, node.path), 'name');
   const own = listedRoutes(document).filter(({ brain }) => brain === name && name !== '');
-  const routed = [...new Set(own.map(({ channel }) => channel))];
+  const offers = offeredOf(document).includes(name) ? [completionsChannel] : [];
+  const routed = [...new Set(own.map(({ channel }) => channel)), ...offers];
   const whole = new Set(own.flatMap(({ channel, when }) => (when === null ? [channel] : [])));
   const others = channelsOf(document).filter((channel) => !whole.has(channel));
   const models = entriesOf(document, ['brains'])

@@ -4,10 +4,11 @@ import type { Path } from '../../../src/config/edit/path.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { PageLink } from '../../kit/page-link.tsx';
 import { baseDocument, useDraft } from '../document/store.ts';
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { valueAt, wordOf } from '../document/value.ts';
 
-/** A link from a channel, brain or model to its live view, if it is in use. */
+/** A link from a channel, the API of chat completions, a brain or a model to its live view, if it is in use. */
 export function LiveLink({ path }: { readonly path: Path }) {
   const document = useDraft((state) => state.document);
   const base = useDraft((state) => state.base);
@@ -39,6 +40,9 @@ function livePlace(path: Path, document: JsonObject, used: JsonObject): LivePlac
     return isUsed(used['channels'], 'channels', channel)
       ? { words: 'Its messages', view: 'messages', channel }
       : null;
+  }
+  if (list === completionsChannel) {
+    return isObject(used[list]) ? { words: 'Its messages', view: 'messages', channel: list } : null;
   }
   if (list === 'brains' && path.length === 2) {
     const brain = wordOf(entry['name']);

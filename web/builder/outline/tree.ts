@@ -32,6 +32,7 @@ export function treeOf(document: JsonObject): readonly TreeNode[] {
     blockNode(document, 'session', 'Sessions'),
     blockNode(document, 'observability', 'Admin server'),
     blockNode(document, 'admin', 'Administrator'),
+    blockNode(document, 'completions', 'Chat completions'),
   ];
 }
 

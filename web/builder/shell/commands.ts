@@ -18,7 +18,7 @@ export type Command = {
 };
 
 const lists = ['channels', 'brains', 'routes'] as const;
-const blocks = ['storage', 'session', 'admin'] as const;
+const blocks = ['storage', 'session', 'admin', 'completions'] as const;
 
 /** The commands for the draft as it is now. */
 export function commands(): readonly Command[] {

@@ -7,6 +7,7 @@ import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { change } from '../graph/doing.ts';
 import { entriesOf, textAt } from '../graph/reading.ts';
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import { titleOfName } from '../document/channels.ts';
 import { channelsOf } from '../document/starts.ts';
 import { keepCase } from './cases.ts';
@@ -143,7 +144,8 @@ function Channel({
 }) {
   const document = useDraft((state) => state.document);
   if (valueAt(document, [...brain, 'agent']) === undefined) return null;
-  const names = [...new Set(channelsOf(document))];
+  const offers = document['completions'] === undefined ? [] : [completionsChannel];
+  const names = [...new Set(channelsOf(document)), ...offers];
   return (
     <SelectField
       id="try-channel"

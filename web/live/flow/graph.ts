@@ -1,5 +1,6 @@
 /** Channels, brains and models as the nodes of a map with three columns. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { RouteStatus, Status } from '../../../src/admin/admin.ts';
 import { healthSentences } from '../../../src/domain/health.ts';
@@ -18,7 +19,7 @@ export type FlowNode = {
   readonly state: string;
   /** The names of the nodes that it passes messages to. */
   readonly to: readonly string[];
-  /** The routes of a channel, if it has several or one with conditions; else none. */
+  /** The routes of a channel, if it has several or one with conditions; else none. API: none. */
   readonly routes: readonly FlowRoute[];
   readonly place: Place;
   /** The path in the configuration in use: `brains[0].models[1]`. */
@@ -91,9 +92,9 @@ function channelNode(
     tone: isDeaf ? 'bad' : toneOf(state),
     state: isDeaf ? 'its replies do not arrive' : spaced(state),
     to: routes.map(({ brain }) => brain),
-    routes: linesOf(routes),
+    routes: name === completionsChannel ? [] : linesOf(routes),
     place: { view: 'messages', channel: name },
-    at: `channels[${index}]`,
+    at: name === completionsChannel ? name : `channels[${index}]`,
   };
 }
 

@@ -1,4 +1,5 @@
 /** The conversation and the sender of a message, for tables. */
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import type { Column } from '../../kit/table.tsx';
@@ -8,10 +9,10 @@ import { conversationPlace } from './places.ts';
 
 type Props = { readonly message: string | null; readonly className?: string };
 
-/** A link to the conversation of a message; a dash if it is not known. */
+/** A link to the conversation of a message; a dash if it is not known, or svc keeps none. */
 export function ConversationOf({ message, className = '' }: Props) {
   const origin = useOrigin(message);
-  if (origin === null) return <>–</>;
+  if (origin === null || origin.channel === completionsChannel) return <>–</>;
   return (
     <Link to={conversationPlace(origin.conversationId)} className={`wrap-anywhere ${className}`}>
       <AsWritten text={origin.conversation} />

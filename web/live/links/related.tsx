@@ -1,5 +1,6 @@
 import { toneOfOutcome } from '../outcome-tone.ts';
 import type { ReactNode } from 'react';
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import type { Story } from '../../../src/domain/story.ts';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
@@ -49,28 +50,31 @@ function Entry({ name, children }: { readonly name: string; readonly children: R
 }
 
 /** The sender and the conversation, only for the operator. */
-function Whose({ story: { id, state, trace } }: { readonly story: Story }) {
+function Whose({ story: { id, channel, state, trace } }: { readonly story: Story }) {
   const isOperator = useToken(({ token }) => token !== null);
   const wayIn = useWayIn();
   const origin = useOrigin(id);
+  const hasConversation = channel !== completionsChannel;
   if (!isOperator) {
     return (
-      <Entry name="Conversation">
+      <Entry name={hasConversation ? 'Conversation' : 'From'}>
         <Button small onClick={askToSignIn}>
           {wayIn} to see it
         </Button>
       </Entry>
     );
   }
-  const hasTurn = state === 'answered' && trace?.outcome !== 'command';
+  const hasTurn = hasConversation && state === 'answered' && trace?.outcome !== 'command';
   return (
     <>
       <Entry name="From">
         <SenderOf message={id} />
       </Entry>
-      <Entry name="Conversation">
-        <ConversationOf message={id} />
-      </Entry>
+      {hasConversation ? (
+        <Entry name="Conversation">
+          <ConversationOf message={id} />
+        </Entry>
+      ) : null}
       {hasTurn ? (
         <Entry name="Turn">
           {origin === null ? (

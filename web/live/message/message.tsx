@@ -1,6 +1,7 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
+import { messageIdIn } from '../../../src/domain/ids.ts';
 import { endingOf, remediesOf } from '../../../src/domain/ending.ts';
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { endOf, timelineOf, unexplainedIn } from '../../../src/domain/timeline.ts';
@@ -24,7 +25,7 @@ const everyMs = 5_000;
 
 /** The whole story of one message, on one time axis. */
 export function MessagePage() {
-  const { id = '' } = usePlace();
+  const id = messageIdIn(usePlace()['id'] ?? '');
   const path = id === '' ? null : `messages/${encodeURIComponent(id)}`;
   const { value: story, refused, again } = useAsked<Story>(path, everyMs);
   useLiveEvents((liveEvent) => {

@@ -13,7 +13,7 @@ const fate = (more: Partial<MessageRow>) =>
   } as MessageRow);
 
 test('what went as it should is quiet, and each message without an answer is red', () => {
-  const quiet: ReadonlySet<string> = new Set(['reply', 'command', 'by_hand']);
+  const quiet: ReadonlySet<string> = new Set(['reply', 'command', 'by_hand', 'abandoned']);
   for (const outcome of turnOutcomes) {
     assert.equal(fate({ outcome })[0], quiet.has(outcome) ? 'off' : 'bad', outcome);
   }

@@ -6,6 +6,7 @@ import {
   type FoundText,
   type FoundTexts,
 } from '../../../src/domain/search.ts';
+import { messageIdIn } from '../../../src/domain/ids.ts';
 import type { Page } from '../../../src/domain/page.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
@@ -45,7 +46,7 @@ export function isEnough(words: string): boolean {
 }
 
 export function useFinding(search: string): Finding {
-  const words = search.trim();
+  const words = messageIdIn(search.trim());
   const isOperator = useToken(({ token }) => token !== null);
   const [found, setFound] = useState<Found>({ ...nothing, of: '' });
   const [from, setFrom] = useState<Found | null>(null);

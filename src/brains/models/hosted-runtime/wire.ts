@@ -261,6 +261,7 @@ export function adapted(
   if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
     return { ...accepts, toolChoice: false };
   }
+  // Models that think take no forced call: DashScope and DeepSeek (eino#994).
   const isForced = request.tools.length > 0 && !namesTools && request.toolChoice !== undefined;
   if (accepts.forcesCalls && isForced && /tool[_ ]choice/i.test(words)) {
     return { ...accepts, forcesCalls: false };
