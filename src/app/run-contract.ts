@@ -4,7 +4,7 @@
  */
 import type { ApplicationLink } from '../admin/application.ts';
 import type { ChannelHealth } from '../channels/channel.ts';
-import type { ChannelType } from '../channels/registry.ts';
+import type { RunningType } from '../channels/registry.ts';
 import type { Config, Secrets } from '../config/config.ts';
 import type { ConfigProblem } from '../config/problems.ts';
 import type { ConfigPlace } from '../config/inspect.ts';
@@ -59,7 +59,7 @@ export type Inside = {
   readonly admissions: Admissions;
   readonly channels: () => readonly (ChannelHealth & {
     readonly name: string;
-    readonly type: ChannelType;
+    readonly type: RunningType;
   })[];
 };
 

@@ -10,7 +10,7 @@
 import type { Brain } from '../brains/brain.ts';
 import type { Receive, Channel, ChannelProblem } from '../channels/channel.ts';
 import type { ModelConfig } from '../config/config.ts';
-import type { ChannelType } from '../channels/registry.ts';
+import type { RunningType } from '../channels/registry.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
 import { botOf, channelTypeOf, registeredNameOf, type ChannelKey } from '../domain/ids.ts';
@@ -30,15 +30,12 @@ export type RoutedChannel = Pick<
   ActiveChannel,
   'name' | 'channel' | 'routes' | 'session' | 'access'
 > & {
-  readonly type: ChannelType;
+  readonly type: RunningType;
   /** How to read attachments on this channel, and how long to merge messages into one turn. */
   readonly reading?: Pick<ActiveChannel, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
-/** The API of chat completions. It runs like a channel, and is none of the file. */
-export type RoutedDoor = Omit<RoutedChannel, 'type'> & { readonly type: 'completions' };
-
-/** A model of a brain that has a route, even if the privacy filter drops it. */
+/** A model of a brain that is in use, even if the privacy filter drops it. */
 export type RoutedModel = {
   readonly brain: string;
   readonly sensitivity: Sensitivity;
@@ -163,7 +160,7 @@ export class RunningConfig {
   readonly #text: string;
   readonly brains: ReadonlyMap<string, Brain>;
   readonly models: readonly RoutedModel[];
-  #channels: readonly (RoutedChannel | RoutedDoor)[];
+  #channels: readonly RoutedChannel[];
   #events: Events | null = null;
   #opened: Lifetime | null = null;
   readonly #deps: RunningConfigDeps | null;
@@ -175,7 +172,7 @@ export class RunningConfig {
   /** @param text of the configuration */
   constructor(
     text: string,
-    channels: readonly (RoutedChannel | RoutedDoor)[],
+    channels: readonly RoutedChannel[],
     brains: ReadonlyMap<string, Brain>,
     models: readonly RoutedModel[] = [],
     deps: RunningConfigDeps | null = null,
@@ -193,11 +190,11 @@ export class RunningConfig {
   }
 
   /**
-   * The channels of the file that have a route. A connection taken over from the previous
-   * configuration replaces the channel made for its place.
+   * The channels that have a route, and the API of chat completions. A connection taken over from
+   * the previous configuration replaces the channel made for its place.
    */
   get channels(): readonly RoutedChannel[] {
-    return this.#channels.flatMap((one) => (one.type === 'completions' ? [] : [one]));
+    return this.#channels;
   }
 
   /** The open channels, by their key in the ledger. */
@@ -232,7 +229,7 @@ export class RunningConfig {
       opened.defer('the MCP servers', () => deps.close());
       deps.open();
     }
-    const channels: (RoutedChannel | RoutedDoor)[] = [];
+    const channels: RoutedChannel[] = [];
     for (const planned of this.#channels) {
       const { name, channel: made, routes, session, access, reading } = planned;
       const reused = before === null ? null : before.#reusableConnection(made);
@@ -258,7 +255,7 @@ export class RunningConfig {
   /** @returns null: the channel takes no part */
   async #openOne(
     opened: Lifetime,
-    { name, channel }: RoutedChannel | RoutedDoor,
+    { name, channel }: RoutedChannel,
   ): Promise<Connection | ChannelProblem | null> {
     let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
     const closeIfOwned = (): Promise<void> => this.#closeIfOwned(owned);

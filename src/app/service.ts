@@ -57,12 +57,7 @@ import { PromptRecords } from '../brains/models/prompt-records.ts';
 import { RelayDetections } from '../brains/models/relay-detection.ts';
 import type { Model } from '../brains/models/model.ts';
 import { retryDelayMs } from '../brains/models/provider-call.ts';
-import {
-  RunningConfig,
-  type RoutedChannel,
-  type RoutedDoor,
-  type RoutedModel,
-} from './running-config.ts';
+import { RunningConfig, type RoutedChannel, type RoutedModel } from './running-config.ts';
 import { createConsensus } from '../brains/policies/consensus.ts';
 import type { Pictures } from '../pipeline/attachments/picture/picture.ts';
 import { createPictures } from '../pipeline/attachments/picture/remaker.ts';
@@ -286,7 +281,7 @@ export function createRunningConfig(
   const mcp = new McpServers(routed, secrets, deps);
   const brainDeps = { ...deps, reserved: deps.reserved.withServers(serversOf(config)), mcp };
   const brains = new Map<string, Brain>();
-  const channels: (RoutedChannel | RoutedDoor)[] = [];
+  const channels: RoutedChannel[] = [];
   const planned: RoutedModel[] = [];
   for (const brainConfig of routed) {
     const { name, sensitivity } = brainConfig;
@@ -324,7 +319,7 @@ function createDoor(
   secrets: Secrets,
   deps: ServiceDeps,
   brains: ReadonlyMap<string, Brain>,
-): RoutedDoor | null {
+): RoutedChannel | null {
   if (completions === null) return null;
   const offered = completions.brains.map((name) => brains.get(name)!);
   const channel = createCompletionsChannel({

@@ -22,7 +22,7 @@ const withTools = { ...given, tools: [weather] };
 const picture = { type: 'image/jpeg', bytes: Uint8Array.from([7]) } as const;
 const asked = { id: 'a', name: 'weather', arguments: '{"place":"Lyon"}' };
 
-test("a client's lines stand around the newest one, and its system text behind the brain's", (t) => {
+test("a client's lines stand around the newest one, its system text behind the brain's", (t) => {
   const a = new ScriptedModel('a');
   const before = [
     { role: 'user', text: 'hello' },
@@ -157,7 +157,7 @@ test('a cut text is marked for a client, and has a notice for a person', async (
 
 const mark = '5f3a0c91-77de';
 
-test('an agent gets the text of a client without its mark, and neither has nor keeps notes', async () => {
+test('an agent gets the text of a client without its mark, and it has no notes', async () => {
   const stage = new Stage({
     mark: () => mark,
     tools: [createMemoryNote(200), fakeTool('echo', 'page')],

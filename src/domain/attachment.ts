@@ -23,6 +23,14 @@ export type Attachment =
 
 export const picturesMax = 4;
 
+/** JPEG, PNG and GIF (its first frame), by the MIME types that platforms use. */
+export const pictureTypes: ReadonlySet<string> = new Set([
+  'image/jpeg',
+  'image/jpg',
+  'image/png',
+  'image/gif',
+]);
+
 // The reasons for the operator, without any text of the attachment.
 
 /**

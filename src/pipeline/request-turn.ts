@@ -12,9 +12,9 @@ import type { Abandoned, Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import { mediaOf, type Media, type Message } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
-import type { Usage } from '../domain/outcome.ts';
+import type { Reply } from '../domain/reply.ts';
 import { lineOfAttachment, withLines } from '../domain/surroundings.ts';
-import type { TraceStep } from '../domain/trace.ts';
+import { usageOfSteps, type TraceStep } from '../domain/trace.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { readAttachments } from './attachments/reading.ts';
@@ -93,12 +93,19 @@ async function answerRequest(
   const ms = deps.steady() - since;
   const timeline = { claimedAt, decidedAt: deps.now(), turnContext };
   const effects = effectsOfRequest(deps, route, claim, withNamedCalls(decision), timeline);
+  const { replies } = effects;
+  const why = end.end.kind === 'refused' ? end.end.why : null;
+  const whole = why === null ? effects : { ...effects, replies: replies.map(withText(why)) };
   // The reply can be claimed as soon as it is committed, and needs the end then.
   if (!isOver) request.end(end.end);
-  const isCompleted = await deps.ledger.complete(claim, effects);
+  const isCompleted = await deps.ledger.complete(claim, whole);
   if (!isCompleted) return request.fail('deleted');
   if (isOver) request.fail('stopped');
   deps.events.turnFinished({ ...where, sender: message.sender, decision, ms });
+}
+
+function withText(text: string): (reply: Reply) => Reply {
+  return (reply) => ({ ...reply, text });
 }
 
 /** Shows the client the growing text. */
@@ -151,7 +158,7 @@ async function decideRequest(
   if (decision.kind === 'apology' && isWithoutTools) {
     return refused('tools', 'No model of this brain can call tools.', decision);
   }
-  return { decision, end: { kind: 'decided', decision, usage: usageIn(turnContext.steps) } };
+  return { decision, end: { kind: 'decided', decision, usage: usageOfSteps(turnContext.steps) } };
 }
 
 function refused(fault: 'picture' | 'tools', why: string, decision?: Decision): RequestEnd {
@@ -213,23 +220,6 @@ const toolFailures: ReadonlySet<'answer' | FailureKind> = new Set([
 function failedByTools(steps: readonly TraceStep[]): boolean {
   const results = steps.flatMap((step) => (step.kind === 'model' ? [step.result] : []));
   return results.length > 0 && results.every((result) => toolFailures.has(result));
-}
-
-/** The tokens of all models that answered; null: no provider reported any. */
-function usageIn(steps: readonly TraceStep[]): Usage | null {
-  const usages = steps.flatMap((step) =>
-    step.kind === 'model' && step.usage !== null ? [step.usage] : [],
-  );
-  const sum = (of: keyof Usage): number | null => {
-    const reported = usages.flatMap((usage) => usage[of] ?? []);
-    return reported.length === 0 ? null : reported.reduce((whole, one) => whole + one, 0);
-  };
-  if (usages.length === 0) return null;
-  return {
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    cachedTokens: sum('cachedTokens'),
-  };
 }
 
 /** The operator sees which tools the client was asked to run, even if the model said nothing. */

@@ -116,9 +116,12 @@ test('every kind of decision is counted by its name', () => {
   const why = 'so';
   const decision = { kind: 'apology', apology: 'over_budget', opensAt: null, why } as const;
   hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
+  const gone = { kind: 'abandoned', why } as const;
+  hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision: gone, ms: 1 });
   assert.deepEqual(hub.meters.decisions, {
     reply: 0,
     by_hand: 0,
+    abandoned: 1,
     no_consensus: 1,
     busy: 1,
     no_answer: 1,

@@ -27,7 +27,11 @@ export function agree(after = Promise.resolve()): Script {
   };
 }
 
-export async function startLiveStage(script = agree()): Promise<LiveStage> {
+/** @param more of the configuration, and variables that it names */
+export async function startLiveStage(
+  script = agree(),
+  more: { readonly settings?: object; readonly env?: Record<string, string> } = {},
+): Promise<LiveStage> {
   const folder = await scratch();
   const model = await startFakeOllama(script);
   const receiver = await startReceiver();
@@ -51,8 +55,9 @@ export async function startLiveStage(script = agree()): Promise<LiveStage> {
     storage: { path: 'svc.db' },
     session: {},
     admin: { token_env: 'ADMIN_TOKEN' },
+    ...more.settings,
   });
-  const env = { ADMIN_TOKEN: operatorToken, HOSTED_KEY: 'a-key-that-nobody-asks-for' };
+  const env = { ADMIN_TOKEN: operatorToken, HOSTED_KEY: 'a-key-that-nobody-asks-for', ...more.env };
   let program = await serve(file, port, env);
   return {
     origin: `http://127.0.0.1:${adminPort}`,

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
 import { startConfigured } from './program.ts';
-import { freePort, post } from '../support/program.ts';
+import { freePort, post, secret } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
 
 test('a configuration that is put is in use, in its file, and told in words', async () => {
@@ -45,6 +45,35 @@ test('a configuration that is put is in use, in its file, and told in words', as
   await service.program.saw('"action":"config_apply"');
   assert.match(service.program.log(), /"operator_wrote".*"action":"config_apply","status":200/);
   assert.deepEqual(await readdir(service.folder), ['svc.json', 'svc.json.history']);
+});
+
+test('the completions API comes, moves and goes while svc runs', async () => {
+  await using service = await startConfigured();
+  const [port, other] = [await freePort(), await freePort()];
+  const offering = (bind: string) => {
+    return { ...service.first, completions: { token_env: 'WEBHOOK_SECRET', bind } };
+  };
+  /** The names of the models; null: nothing answers. */
+  const models = async (at: number): Promise<readonly string[] | null> => {
+    const headers = { authorization: `Bearer ${secret}` };
+    const answer = await fetch(`http://127.0.0.1:${at}/v1/models`, { headers }).catch(() => null);
+    const body = (await answer?.json()) as { data: readonly { id: string }[] } | undefined;
+    return body?.data.map(({ id }) => id) ?? null;
+  };
+  const came = await service.put(offering(`127.0.0.1:${port}`));
+  assert.equal(came.status, 200, JSON.stringify(came));
+  assert.match(came.body.changes![0]!, /^The block completions is added: token_env WEBHOOK_SECRET/);
+  assert.deepEqual(await models(port), ['echo']);
+  const samePort = await service.put(offering(`127.0.0.2:${port}`));
+  assert.equal(samePort.body.code, 'restart_required');
+  assert.deepEqual(samePort.body.fields, ['completions.bind']);
+  assert.equal((await service.put(offering(`127.0.0.1:${other}`))).status, 200);
+  await until('it has moved', async () => (await models(port)) === null);
+  assert.deepEqual(await models(other), ['echo']);
+  const gone = await service.put(service.first);
+  assert.deepEqual(gone.body.changes, ['The block completions is removed.']);
+  await until('it has gone', async () => (await models(other)) === null);
+  assert.equal(await service.say('one'), 'of first');
 });
 
 test('addresses, routes, sessions and allowed hosts change while it runs', async () => {

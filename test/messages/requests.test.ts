@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { openLedger, type OpenStore } from '../../src/app/storage.ts';
-import { RunningConfig, type RoutedDoor } from '../../src/app/running-config.ts';
+import { RunningConfig, type RoutedChannel } from '../../src/app/running-config.ts';
 import { Runtime, type RuntimeOptions } from '../../src/app/runtime.ts';
 import type { Brain, Turn, TurnContext } from '../../src/brains/brain.ts';
 import { historyBounds } from '../../src/domain/conversation.ts';
@@ -52,7 +52,7 @@ const pictures: Pictures = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-function doorTo(door: FakeDoor, brain: Brain): RoutedDoor {
+function doorTo(door: FakeDoor, brain: Brain): RoutedChannel {
   const [route] = everyMessageTo(brain);
   const name = completionsChannel;
   const rules = { session: null, access: null, reading: { pictures } };
@@ -174,6 +174,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       });
       const { rows } = await house.store.reader.conversations(page);
       assert.deepEqual(rows, []);
+      assert.equal(house.store.ledger.gauges().rememberedBytes, 0);
       assert.equal(house.events.meters.decisions.reply, 1);
       assert.equal(house.events.meters.channels.get('completions')?.firstWords.count, 1);
     });
@@ -366,6 +367,7 @@ test('an unreadable picture of the newest message refuses the request', async ()
   await until('the reply', () => client.reply !== null);
   assert.equal(client.ended?.kind === 'refused' && client.ended.fault, 'picture');
   assert.equal(client.reply?.isApology, true);
+  assert.match(client.reply!.text, /I cannot get files here/);
 });
 
 test('a request with tools that no model can call is refused for its tools', async () => {

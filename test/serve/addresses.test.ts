@@ -64,6 +64,22 @@ test('of several webhooks the one whose address is taken is named with its field
   assert.match(ending.message, /^webhook\.bind of the channel intake: cannot listen on /);
 });
 
+test('an address of the completions API that is taken is named with its field', async () => {
+  await using taken = await occupy();
+  const where = { port: await freePort(), adminPort: await freePort() };
+  const document = webhookConfig({ ...where, modelUrl: nowhere, receiverUrl: nowhere });
+  const bind = `127.0.0.1:${taken.port}`;
+  const completions = { bind, token_env: 'WEBHOOK_SECRET' };
+  const validation = validateText(JSON.stringify({ ...document, completions }));
+  assert.ok(validation.kind === 'valid', JSON.stringify(validation));
+  const silence = new Writable({ write: (_part, _encoding, done) => done() });
+  const { signal } = new AbortController();
+  const ending = await runService({ ...setupOf(validation.config, silence), stop: signal });
+  assert.ok(ending.kind === 'refused');
+  assert.deepEqual(ending.unbound, { field: 'completions.bind', address: bind });
+  assert.match(ending.message, /^completions\.bind: cannot listen on /);
+});
+
 test('a written admin address that is taken, and a webhook one, end the boot with 78', async () => {
   await using folder = await scratch();
   await using taken = await occupy();

@@ -21,6 +21,7 @@ function configOf(token: string, adminToken: string | null): Config {
     brains: [],
     storage: null,
     admin: adminToken === null ? null : { tokenEnv: adminToken as EnvName },
+    completions: null,
   } as unknown as Config;
 }
 

@@ -11,6 +11,8 @@ import {
   type RunningCompletions,
 } from '../../../test/fake/completions.ts';
 import { answersOf, exchange, post, readAll, type Answer } from '../../../test/fake/webhook.ts';
+import { createListeners } from '../../lib/listener.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import { bodyBytesMax } from './api-frame.ts';
 
@@ -21,8 +23,18 @@ function request(body = good, headers: Record<string, string> = {}, target = cha
   return post(body, { host: '127.0.0.1', authorization: `Bearer ${apiKey}`, ...headers }, target);
 }
 
-async function only(port: number, text: string): Promise<Answer> {
-  const answers = await exchange(port, text);
+/** The time goes on, so svc stops waiting for the rest of a body that it has refused. */
+async function answersIn(api: RunningCompletions, text: string): Promise<readonly Answer[]> {
+  let answers: readonly Answer[] | null = null;
+  void exchange(api.port, text).then((all) => (answers = all));
+  return until('the answers', () => {
+    api.clock.pass(6_000);
+    return answers;
+  });
+}
+
+async function only(api: RunningCompletions, text: string): Promise<Answer> {
+  const answers = await answersIn(api, text);
   assert.equal(answers.length, 1);
   return answers[0]!;
 }
@@ -58,7 +70,7 @@ const table: readonly [string, string, number, string | null][] = [
 test('the first failed check gives the answer, in the form of the API', async () => {
   await using api = await startCompletions();
   for (const [name, text, status, code] of table) {
-    const answer = await only(api.port, text);
+    const answer = await only(api, text);
     assert.equal(answer.status, status, name);
     const { type, ...error } = errorIn(answer);
     assert.equal(error['code'], code, name);
@@ -72,23 +84,23 @@ test('the first failed check gives the answer, in the form of the API', async ()
 
 test('the 404 names the base URL, and the 405 the methods', async () => {
   await using api = await startCompletions();
-  const missing = errorIn(await only(api.port, request(good, {}, 'POST /chat/completions')));
+  const missing = errorIn(await only(api, request(good, {}, 'POST /chat/completions')));
   assert.match(String(missing['message']), /base URL of this API ends in \/v1/);
-  const wrongMethod = await only(api.port, request('', {}, 'PUT /v1/models'));
+  const wrongMethod = await only(api, request('', {}, 'PUT /v1/models'));
   assert.equal(wrongMethod.headers.get('allow'), 'GET, HEAD');
 });
 
 test('anybody may ask whether it is alive, and a listed host name is let in', async () => {
   await using api = await startCompletions({ allowedHosts: () => ['svc.example'] });
   const health = { host: 'SVC.example:8092', authorization: '' };
-  const answer = await only(api.port, request('', health, 'GET /healthz'));
+  const answer = await only(api, request('', health, 'GET /healthz'));
   assert.deepEqual([answer.status, answer.body], [200, '{"status":"ok"}']);
 });
 
 test('a bind beyond loopback takes every host name', async () => {
   const bind = { host: '127.0.0.1', port: 0, text: '', loopback: false, given: true };
   await using api = await startCompletions({ config: { bind } });
-  const answer = await only(api.port, request('', { host: 'svc.lan' }, 'GET /v1/models'));
+  const answer = await only(api, request('', { host: 'svc.lan' }, 'GET /v1/models'));
   assert.equal(answer.status, 200);
 });
 
@@ -115,7 +127,7 @@ test('a client that expects 100-continue gets it, but not for a body that is ref
   const expecting = { expect: '100-continue' };
   const text = await answerTo(api, request(good, expecting));
   assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
-  const refused = await exchange(api.port, request('', { ...expecting, ...declared }));
+  const refused = await answersIn(api, request('', { ...expecting, ...declared }));
   assert.deepEqual(
     refused.map(({ status }) => status),
     [413],
@@ -171,13 +183,17 @@ function sent(socket: Socket): Promise<void> {
 }
 
 test('a body that does not come in time is given up', async () => {
-  await using api = await startCompletions();
+  const clock = handClock();
+  await using api = await startCompletions({ listeners: createListeners({}, clock) });
   const socket = connect(api.port, '127.0.0.1');
-  const reading = readAll(socket);
+  let text: string | null = null;
+  void readAll(socket).then((all) => (text = all));
   socket.write(request().slice(0, -5));
-  await sent(socket);
-  socket.end();
-  assert.match(await reading, /^(HTTP\/1\.1 400 [^]*)?$/);
+  await until('it is given up', () => {
+    clock.pass(6_000);
+    return text !== null;
+  });
+  assert.match(text!, /^(HTTP\/1\.1 408 [^]*)?$/);
   assert.equal(api.accept.messages.length, 0);
 });
 

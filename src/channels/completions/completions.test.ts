@@ -112,7 +112,7 @@ test('a stream has the role, the text in parts, the reason, the usage and the en
   const more = await reader.next();
   await api.reply(answered('Hello world', { isCut: true }));
   const events = eventsOf(first + more + (await reader.rest())) as Json[];
-  assert.equal(events.pop() as unknown, '[DONE]');
+  assert.equal(events.pop(), '[DONE]');
   const usage = events.pop()!;
   assert.deepEqual(usage['choices'], []);
   assert.deepEqual(usage['usage'], { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
@@ -219,7 +219,7 @@ test('a stop ends the text, and no part of it goes out before', async () => {
   await api.reply(answered('one ENtwo ENDthree', { isCut: true }));
   const events = eventsOf(first + (await reader.rest())).slice(0, -1) as Json[];
   const choices = events.map((event) => (event['choices'] as Json[])[0]!);
-  const text = choices.map(({ delta }) => (delta as Json)['content'] ?? '').join('');
+  const text = choices.map(({ delta }) => (delta as { content?: string }).content).join('');
   assert.equal(text, 'one ENtwo ');
   assert.equal(choices.at(-1)!['finish_reason'], 'stop');
 });
@@ -322,12 +322,15 @@ test('the newest four pictures can be fetched, each once and within its bound', 
     type: 'image_url',
     image_url: { url: dataUrl(bytes) },
   }));
-  const asking = ask(api, chatPath, question({ messages: [{ role: 'user', content }] }));
+  const messages = [content.slice(0, 2), content.slice(2)].map((parts) => ({
+    role: 'user',
+    content: parts,
+  }));
+  const asking = ask(api, chatPath, question({ messages }));
   const { request } = await api.opened();
-  const line = request.lines[0]!;
-  const media = line.role === 'user' ? line.media : [];
-  assert.deepEqual(api.accept.messages[0]!.media, media[0]);
-  assert.deepEqual(api.accept.messages[0]!.further, media.slice(1));
+  const media = request.lines.flatMap((line) => (line.role === 'user' ? line.media : []));
+  assert.deepEqual(api.accept.messages[0]!.media, media[2]);
+  assert.deepEqual(api.accept.messages[0]!.further, media.slice(3));
   const fetch = (at: number, max = 1_000): ReturnType<typeof api.channel.fetch> =>
     api.channel.fetch(media[at]!.file!, max, new Stopper());
   assert.equal((await fetch(0)).kind, 'failed');
@@ -375,8 +378,9 @@ test('without room, and with a ledger that refuses or throws, the answer says so
   api.accept.free = 1;
   api.accept.next = [{ kind: 'refused', reason: 'storage_failed', retryAfterMs: 2_500 }];
   assert.deepEqual(await statusOf(), [503, '3', 'storage_failed']);
-  const rejecting = { then: (_: unknown, reject: (e: Error) => void) => reject(new Error('x')) };
-  api.accept.next = [rejecting as never];
+  api.accept.next.shift = () => {
+    throw new Error('broken');
+  };
   assert.deepEqual(await statusOf(), [500, null, 'fault']);
   assert.ok(api.calls.some(([name]) => name === 'faulted'));
 });

@@ -6,7 +6,7 @@
  * svc refuses each field whose loss would make the answer wrong, and names it. It ignores fields
  * that tune a model (`temperature`, `seed`, …), since the configuration of the brain decides them.
  */
-import { picturesMax } from '../../domain/attachment.ts';
+import { pictureTypes, picturesMax } from '../../domain/attachment.ts';
 import type {
   CompletionEnd,
   CompletionRequest,
@@ -49,8 +49,6 @@ const picturesOfLineMax = 64;
 const charactersMax = 4 * 1_048_576;
 const newestCharactersMax = 1_048_576;
 const depthMax = 64;
-/** The types that svc reads. */
-const pictureTypes = ['image/png', 'image/jpeg', 'image/jpg', 'image/gif'];
 
 /** Ends the parsing with a refusal. */
 class Refused extends Error {
@@ -197,11 +195,12 @@ function readTools(value: unknown): readonly ToolNotice[] {
     }
     if (names.has(name)) refuse(`${path}.function.name`, 'another tool has this name');
     names.add(name);
+    const place = `${path}.function.parameters`;
     const parameters = fields['parameters'] ?? { type: 'object', properties: {} };
     return {
       name,
       description: text(fields, 'description', `${path}.function.`) ?? '',
-      parameters: shallow(record(parameters, `${path}.function.parameters`), path),
+      parameters: shallow(record(parameters, place), place),
     };
   });
 }
@@ -246,6 +245,9 @@ class LineReader {
     if (isEmpty) refuse(`${path}.content`, 'the newest message of the user is empty');
     if (line.role === 'user' && line.text.length > newestCharactersMax) {
       tooLong('the newest message of the user is too long');
+    }
+    if (line.role === 'user' && line.media.length > picturesMax) {
+      refuse(`${path}.content`, `svc reads at most ${picturesMax} pictures of the newest message`);
     }
     return { lines: this.#lines, newest: at };
   }
@@ -298,7 +300,7 @@ class LineReader {
       return refuse(place, 'svc fetches no address; send the picture as data:image/…;base64,…');
     }
     const type = head[1]!.toLowerCase();
-    if (!pictureTypes.includes(type)) {
+    if (!pictureTypes.has(type)) {
       return refuse(place, `svc reads no ${type}; send PNG, JPEG or GIF`);
     }
     const base64 = url.slice(head[0].length);

@@ -188,8 +188,9 @@ export function memoryAfter(
   };
 }
 
-/** Whether `memoryAfter` gives the memory that the storage would read. */
+/** Whether `memoryAfter` gives the memory that the storage would read, and a turn may need it. */
 export function isKnownAfter({ row, effects }: TurnEnd): boolean {
+  if (effects?.isOnly === true) return false;
   const isOutdated = row.historyVersion < row.queue.historyVersion;
   // Older turns take the places of those left out.
   const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;

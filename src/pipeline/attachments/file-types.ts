@@ -3,7 +3,7 @@
  */
 import { keptReading } from '../../domain/kept-text.ts';
 import type { Media } from '../../domain/message.ts';
-import { pictureTypes } from './picture/picture.ts';
+import { pictureTypes } from '../../domain/attachment.ts';
 
 /**
  * `untold`: neither type nor name says so; the content decides whether it is a text or a picture.

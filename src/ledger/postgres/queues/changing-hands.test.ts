@@ -17,6 +17,7 @@ import {
 import { idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
+import { completionsChannel } from '../../../domain/ids.ts';
 import { aborted } from '../../../lib/stop.ts';
 
 postgresTest('a queue is let go when nothing of it is in hand, and not before', async () => {
@@ -276,4 +277,27 @@ postgresTest('a conversation that was forgotten, and begins anew, is another one
     await answer(one, claim);
     await one.ledger.forget(whose);
   }
+});
+
+const api = completionsChannel;
+
+postgresTest('an API request stays where its client waits, also without room there', async () => {
+  await using all = await TestStores.open();
+  const [one] = await all.beginTwo({ limits: { heldMax: 0 } }, {});
+  one.ledger.serve([hook, api]);
+  await accept(one, said('r1', 'hello', { channel: api }));
+  assert.equal((await comesIn(one, api)).message.text, 'hello');
+});
+
+postgresTest('a drain leaves the reply to an API request where its client waits', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  for (const { ledger } of [one, other]) ledger.serve([hook, api]);
+  await accept(one, said('r1', 'hello', { channel: api }), said('ann', 'waits'));
+  const claim = await comesIn(one, api);
+  one.ledger.closeIntake();
+  assert.equal((await comesIn(other)).message.text, 'waits');
+  await answer(one, claim, 'the answer');
+  const { reply } = await comesOut(one, api);
+  assert.equal(reply.text, 'the answer');
 });

@@ -11,6 +11,7 @@
  *
  * The file also has `LostQueues`, which frees the queues of dead instances.
  */
+import { completionsChannel } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { keyOf } from '../../engine/memories.ts';
@@ -206,10 +207,10 @@ export class OwnedQueues {
 
   /**
    * Waiting rows of the queue leave the working set. It is released once the rows in hand have
-   * ended.
+   * ended. An API request stays: its client waits at this instance.
    */
   startLeaving(queue: OwnedQueue): void {
-    if (queue.isLeaving) return;
+    if (queue.isLeaving || queue.channel === completionsChannel) return;
     queue.isLeaving = true;
     this.#hasLeaving = true;
     queue.arrived = [];

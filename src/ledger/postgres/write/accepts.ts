@@ -4,6 +4,7 @@
  * statement takes a free queue for this instance. The batch also compares deduplication keys: a
  * duplicate takes no number and leaves no row.
  */
+import { completionsChannel } from '../../../domain/ids.ts';
 import {
   asJson,
   type First,
@@ -54,6 +55,9 @@ WHERE was.message_id <> x.id`;
 const isNew = `(x.key IS NULL OR x.id = (SELECT message_id FROM svc.dedupe AS was
   WHERE was.channel = x.channel AND was.key = x.key))`;
 
+/** The client of an API request waits at this instance, so no other one could answer it. */
+const takesNew = `($3 OR channel = '${completionsChannel}')`;
+
 /**
  * Gives numbers to messages and locks all queues of the batch, in one order, as every batch does.
  * The message takes a free queue for this instance. In a queue of another instance only the number
@@ -72,8 +76,8 @@ const queues = (keyed: boolean, locks: boolean): string => {
     WHERE was.channel = x.channel AND was.conversation = x.conversation)`;
   return `
 INSERT INTO svc.lane AS lane (channel, conversation, tail, owner, waits)
-SELECT channel, conversation, sum(n), CASE WHEN $3 AND sum(n) > 0 THEN $2::bigint END,
-  CASE WHEN $3 THEN 0 ELSE 2 END
+SELECT channel, conversation, sum(n), CASE WHEN ${takesNew} AND sum(n) > 0 THEN $2::bigint END,
+  CASE WHEN ${takesNew} THEN 0 ELSE 2 END
 FROM json_to_recordset($1) AS x(n bigint, id text COLLATE "C", channel text COLLATE "C",
   conversation text COLLATE "C", key text COLLATE "C")
 WHERE ${keyed ? `${isNew} AND ` : ''}

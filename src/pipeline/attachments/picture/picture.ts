@@ -24,11 +24,3 @@ export interface Pictures extends AsyncDisposable {
 export type Remade =
   | { readonly kind: 'remade'; readonly picture: Picture }
   | { readonly kind: 'too_large' | 'unknown' | 'stopped' };
-
-/** JPEG, PNG and GIF (its first frame), by the MIME types that platforms use. */
-export const pictureTypes: ReadonlySet<string> = new Set([
-  'image/jpeg',
-  'image/jpg',
-  'image/png',
-  'image/gif',
-]);
