@@ -17,6 +17,7 @@ import {
   requestOf,
   type OpenApi,
 } from '../../test/admin/open-api.ts';
+import { completionsChannel } from '../domain/ids.ts';
 import { anyMessage } from '../domain/records.ts';
 import { NotOverwritten, ReadFailed } from '../ledger/ledger.ts';
 
@@ -302,4 +303,15 @@ test('who was turned away is told with ids to the operator alone', async () => {
   assert.deepEqual(JSON.parse(told.body), { rows: [row] });
   const withIds = await started.asked('GET', '/api/v1/turned-away/senders');
   assert.deepEqual(JSON.parse(withIds.body), { rows: [{ ...row, sender: ids.sender }] });
+});
+
+test('the answer to an API request is not tried again, since nobody waits for it', async () => {
+  const world = makeWorld();
+  const letter = { ...(await world.ports.reader.deadLetter(ids.letter))! };
+  const deadLetter = async () => ({ ...letter, channel: completionsChannel });
+  const ports = { ...world.ports, reader: { ...world.ports.reader, deadLetter } };
+  await using admin = await openAdmin({ ...world, ports }, { access: withToken });
+  const path = `/api/v1/dead-letters/${ids.letter}/replay`;
+  const { status, body } = await admin.send('POST', path, [...asOperator, 'Content-Length: 0']);
+  assert.deepEqual([status, (JSON.parse(body) as { code: string }).code], [409, 'nobody_waits']);
 });

@@ -7,11 +7,15 @@ import { Notice } from './notice.tsx';
  * person can try again.
  * @param name of the component, without "the"
  */
-export function late(name: string, load: () => Promise<ComponentType>): ComponentType {
-  let loaded: ComponentType | null = null;
-  const loadOnce = async (): Promise<ComponentType> => (loaded ??= await load());
-  return function Late() {
-    const [part, setPart] = useState<{ readonly Part: ComponentType } | 'loading' | 'failed'>(() =>
+export function late<Props extends object>(
+  name: string,
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  type Part = { readonly Part: ComponentType<Props> };
+  let loaded: ComponentType<Props> | null = null;
+  const loadOnce = async (): Promise<ComponentType<Props>> => (loaded ??= await load());
+  return function Late(props: Props) {
+    const [part, setPart] = useState<Part | 'loading' | 'failed'>(() =>
       loaded === null ? 'loading' : { Part: loaded },
     );
     const isLoading = part === 'loading';
@@ -30,7 +34,7 @@ export function late(name: string, load: () => Promise<ComponentType>): Componen
       };
     }, [isLoading]);
     if (part === 'loading') return <p className="p-4 text-soft">Loading the {name} …</p>;
-    if (part !== 'failed') return <part.Part />;
+    if (part !== 'failed') return <part.Part {...props} />;
     return (
       <div className="grid justify-items-start gap-3 p-4">
         <Notice tone="bad">The {name} could not be loaded from the service.</Notice>

@@ -1,4 +1,5 @@
 import type { DeadLetterMove } from '../../ledger/ledger.ts';
+import { completionsChannel } from '../../domain/ids.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, json, problem, answerWith, type Answer } from '../http/answer.ts';
 import {
@@ -59,13 +60,13 @@ function oneLetter({ reader }: Ports): Route {
   });
 }
 
-function moves({ writes }: Ports): Route[] {
+function moves({ reader, writes }: Ports): Route[] {
   const shared = {
     method: 'POST',
     contentType,
     problems: {
       404: unknown,
-      409: 'Without storage no dead letter is kept.',
+      409: 'Without storage no dead letter is kept. Or nobody waits for an API answer any more.',
       503: 'The storage failed.',
     },
     schema: { name: 'DeadLetterMoved', of: deadLetterMovedSchema },
@@ -77,7 +78,10 @@ function moves({ writes }: Ports): Route[] {
       action: 'replay',
       summary: 'Tries a dead letter again, as the last of its conversation.',
       parameters,
-      answer: async ({ id }) => moved(await writes.replay(id)),
+      answer: async ({ id }) => {
+        const letter = await reader.deadLetter(id);
+        return letter?.channel === completionsChannel ? unawaited : moved(await writes.replay(id));
+      },
     }),
     writeRoute({
       ...shared,
@@ -89,6 +93,12 @@ function moves({ writes }: Ports): Route[] {
     }),
   ];
 }
+
+const unawaited = problem(
+  409,
+  'nobody_waits',
+  'The API client does not wait for its answer any more: the letter can only be discarded.',
+);
 
 function moved(result: DeadLetterMove): Answer {
   switch (result) {

@@ -1,4 +1,5 @@
 /** `svc dead-letters list`, `show`, `replay` and `discard`. */
+import { completionsChannel } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/story.ts';
 import { plural } from '../../domain/plural.ts';
@@ -219,7 +220,10 @@ async function collectIds(
   const ids: string[] = [];
   const code = await withReader(location, async (reader) => {
     const { stop } = location.io;
-    for await (const { id, failure } of allRows((page) => reader.deadLetters(page), stop)) {
+    for await (const letter of allRows((page) => reader.deadLetters(page), stop)) {
+      const { id, channel, failure } = letter;
+      // Nobody waits for the answer to an API request any more.
+      if (channel === completionsChannel) continue;
       if (reason === null || failure.kind === reason) ids.push(id);
     }
     return exitCode.fine;

@@ -142,3 +142,17 @@ test('channels and what warnings are about are called by their names', async () 
   assert.deepEqual([count('Telegram'), count('support')], [1, 1]);
   assert.match(lines, new RegExp(`^! brain ${brain!.name}, policy: it is so\\. Mend it\\.$`, 'm'));
 });
+
+test('beside the state of the completions API stands the address for its clients', async () => {
+  const [alone] = makeInstances([1]);
+  const status = await statusOf(alone!.ports, 'operator', 'operator');
+  const address = 'http://127.0.0.1:8092/v1';
+  const api = {
+    ...status.channels[0]!,
+    name: 'completions',
+    type: 'completions',
+    address,
+  } as const;
+  const page = statusPage({ ...status, channels: [api] }, false);
+  assert.match(page, /completions → main: .*, at http:\/\/127\.0\.0\.1:8092\/v1/);
+});

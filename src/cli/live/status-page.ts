@@ -1,5 +1,6 @@
 /** The status for a person: a line for each part, with a sign at its beginning. */
 import { describeWarning } from '../../config/place-words.ts';
+import { completionsChannel } from '../../domain/ids.ts';
 import { channelName } from '../../channels/registry.ts';
 import type {
   BacklogStatus,
@@ -153,11 +154,13 @@ const channelMarks: Readonly<Record<ChannelStatus['state'], Mark>> = {
 };
 
 function channelLine(channel: ChannelStatus, now: number): Line {
-  const { name, state, since, reason, brain, instance } = channel;
+  const { name, state, since, reason, brain, address, instance } = channel;
   const subject = channelName(name);
   const where = instance === null ? '' : ` at instance ${instance}`;
   const lasts = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
-  const stands = `${state}${where}${lasts}`;
+  // A person writes it into each client.
+  const at = name === completionsChannel && address !== null ? `, at ${address}` : '';
+  const stands = `${state}${where}${lasts}${at}`;
   return {
     mark: channelMarks[state],
     subject: brain === null ? subject : `${subject} → ${brain}`,

@@ -3,7 +3,7 @@ import type { ConfigOnDisk } from '../../../src/config/config-control.ts';
 import { changesOf } from '../../../src/config/changes/changes.ts';
 import { locate } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
-import { Diff } from '../../kit/diff.tsx';
+import { LineDiff } from './line-diff.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { baseDocument, useDraft } from '../document/store.ts';
 import { isObject } from '../../../src/lib/json.ts';
@@ -64,7 +64,7 @@ function Edit({ text, sent }: { readonly text: string; readonly sent: string }) 
         </>
       )}
       <p>What putting yours over it would change there:</p>
-      <Diff name="The file, and yours over it" before={text} after={sent} />
+      <LineDiff name="The file, and yours over it" before={text} after={sent} />
     </>
   );
 }

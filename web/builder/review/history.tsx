@@ -4,7 +4,7 @@ import { locate } from '../../../src/config/locate.ts';
 import { Ago } from '../../kit/ago.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
-import { Diff } from '../../kit/diff.tsx';
+import { LineDiff } from './line-diff.ts';
 import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
@@ -123,7 +123,7 @@ function Earlier({ row, onClose }: EarlierProps) {
           ) : null}
           <p>Against what is in use now:</p>
           <ChangeList changes={changes} none="It says the same as what is in use." />
-          <Diff name="Lines that differ" before={base.text} after={value.text} />
+          <LineDiff name="Lines that differ" before={base.text} after={value.text} />
         </div>
       )}
     </Dialog>

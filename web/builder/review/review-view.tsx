@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { Diff } from '../../kit/diff.tsx';
+import { late } from '../../kit/late.tsx';
 import { focusOn } from '../../kit/focus.ts';
 import { Panel } from '../../kit/panel.tsx';
 import { baseDocument, useDraft, type Base } from '../document/store.ts';
@@ -7,11 +7,14 @@ import { headingOfView } from '../shell/going.ts';
 import { noticeOthers, useApplying } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
 import { changesOf, consequencesOf } from '../../../src/config/changes/changes.ts';
-import { ConflictChoice } from './conflict.tsx';
-import { History } from './history.tsx';
+import { LineDiff } from './line-diff.ts';
 import { Preflight } from './preflight.tsx';
 import { Outcome } from './outcome.tsx';
 import { TakeIntoUse } from './take-into-use.tsx';
+
+// Loaded late: few reviews need them.
+const ConflictChoice = late('choice', async () => (await import('./conflict.tsx')).ConflictChoice);
+const History = late('history', async () => (await import('./history.tsx')).History);
 
 /** The draft's changes, the preflight, and the button that takes the draft into use. */
 export function ReviewView() {
@@ -81,7 +84,7 @@ function TextDiff({ before, after }: { readonly before: string; readonly after: 
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="font-semibold">The text, line by line</summary>
       <div className="mt-2">
-        {open ? <Diff name="Lines that differ" before={before} after={after} /> : null}
+        {open ? <LineDiff name="Lines that differ" before={before} after={after} /> : null}
       </div>
     </details>
   );

@@ -2,6 +2,7 @@ import type { ComponentType } from 'react';
 import { late } from '../../kit/late.tsx';
 import { FormView } from '../form/form-view.tsx';
 import { GraphView } from '../graph/graph-view.tsx';
+import { ReviewView } from '../review/review-view.tsx';
 
 type BuilderView = {
   readonly name: string;
@@ -9,17 +10,12 @@ type BuilderView = {
   readonly shows: ComponentType;
 };
 
-// Loaded late: no visit begins with these, and the editor is larger than the rest of the page.
+// Loaded late: most people never open these, and the editor is larger than the rest of the page.
 const JsonView = late('editor', async () => (await import('../json/editor-box.tsx')).EditorBox);
 const TemplateView = late('templates', async () => {
   return (await import('../templates/template-view.tsx')).TemplateView;
 });
 const TryView = late('trials', async () => (await import('../try/try-view.tsx')).TryView);
-
-const ReviewView = late(
-  'review',
-  async () => (await import('../review/review-view.tsx')).ReviewView,
-);
 
 /** The tabs in their order. To add one: write a component and add a line here. */
 export const views: readonly [BuilderView, ...BuilderView[]] = [

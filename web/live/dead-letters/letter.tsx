@@ -1,3 +1,4 @@
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import type { DeadLetter, DeadLetterText } from '../../../src/domain/story.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
@@ -34,9 +35,11 @@ export function Letter({ letter, onMove }: Props) {
       </Reveal>
       {onMove === null ? null : (
         <p className="flex flex-wrap gap-2">
-          <Button small onClick={() => onMove('replay')}>
-            Replay …
-          </Button>
+          {letter.channel === completionsChannel ? null : (
+            <Button small onClick={() => onMove('replay')}>
+              Replay …
+            </Button>
+          )}
           <Button small kind="danger" onClick={() => onMove('discard')}>
             Discard …
           </Button>
