@@ -39,6 +39,7 @@ export const cases: ReadonlyMap<number, Case> = new Map([
   [9, manyInFlight],
   [10, firstSight],
   [11, promptReuse],
+  [12, addedToStreams],
 ] satisfies (readonly [number, Case])[]);
 
 async function throughput(
@@ -275,6 +276,29 @@ async function firstSight(lab: Lab, pace: Pace): Promise<Row[]> {
     rows.push(row(10, what, said, '', Number.NaN, p99, { atMost: 30 }));
   }
   return rows;
+}
+
+/** The floor is the model itself, asked by the same client in turns with svc. */
+async function addedToStreams(lab: Lab, pace: Pace): Promise<Row[]> {
+  // Imported here, as above.
+  const { streamWaves } = await import('./streams.ts');
+  const rows: Row[] = [];
+  for (const backend of ['stateless', 'durable'] as const) {
+    const waves = await streamWaves(lab, backend, Math.ceil(pace.rounds / 3));
+    const { directMs, doorMs, addedMs, together, faults } = waves;
+    const [p50, p99] = [percentile(addedMs, 50), percentile(addedMs, 99)];
+    const added = `adds p50 ${figure(p50)} p99 ${figure(p99)} ms, ${together} open`;
+    const failed = faults > 0 ? `, ${faults} failed` : '';
+    const ratio = percentile(doorMs, 99) / percentile(directMs, 99);
+    const said = [`${added}${failed}; ${sayFirst(doorMs)}`, sayFirst(directMs)] as const;
+    const name = `${backend}, 200 streams: what the API adds to the first token, p99`;
+    rows.push(row(12, name, ...said, ratio, p99, { atMost: 30 }));
+  }
+  return rows;
+}
+
+function sayFirst(ms: readonly number[]): string {
+  return `first token p50 ${figure(percentile(ms, 50))} p99 ${figure(percentile(ms, 99))} ms`;
 }
 
 /** Compares the two servers side by side: they take turns, so one is always idle. */

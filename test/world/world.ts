@@ -146,14 +146,16 @@ export class World implements AsyncDisposable {
   /**
    * A svc with storage and an operator, and a receiver of its replies.
    * @param model fields of its one model: provider, base_url …
-   * @param more `brain`, `webhook`: fields of its brain and of its webhook; `before`: runs when the
-   * configuration is written
+   * @param more `brain`, `webhook`, `whole`: fields of its brain, of its webhook and of the whole
+   * configuration; `brains`: further ones; `before`: runs when the configuration is written
    */
   async svc(
     model: { readonly base_url: string } & Readonly<Record<string, unknown>>,
     more: {
       readonly brain?: object;
       readonly webhook?: object;
+      readonly whole?: object;
+      readonly brains?: readonly Record<string, unknown>[];
       readonly env?: Record<string, string>;
       readonly receiverUrl?: string;
       readonly before?: (file: string) => Promise<void>;
@@ -168,7 +170,9 @@ export class World implements AsyncDisposable {
     Object.assign((brain['models'] as object[])[0]!, { max_retries: 0 }, model);
     Object.assign(brain, more.brain);
     Object.assign(config.channels[0]!['webhook'] as object, more.webhook);
-    const whole = { ...config, storage: { path: 'svc.db' }, admin: { token_env: 'ADMIN_TOKEN' } };
+    config.brains.push(...(more.brains ?? []));
+    const own = { storage: { path: 'svc.db' }, admin: { token_env: 'ADMIN_TOKEN' } };
+    const whole = { ...config, ...own, ...more.whole };
     const file = await writeConfig(folder, whole);
     await more.before?.(file);
     const env = { ADMIN_TOKEN: operatorToken, ...more.env };

@@ -60,6 +60,7 @@ test('the models are the offered brains, in their order', async () => {
   assert.deepEqual(await jsonOf(one), models[1]);
   const missing = await errorOf(await ask(api, '/v1/models/%E0%A4'));
   assert.equal(missing['code'], 'model_not_found');
+  assert.equal((await ask(api, '/v1//models')).status, 200);
   const head = await ask(api, '/v1/models', null, { method: 'HEAD' });
   assert.deepEqual([head.status, await head.text()], [200, '']);
 });

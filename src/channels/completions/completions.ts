@@ -181,8 +181,10 @@ class Completions implements CompletionsChannel {
     });
   }
 
-  #routeOf(path: string, create: ApiRoute): ApiRoute | ApiRefusal {
+  #routeOf(asked: string, create: ApiRoute): ApiRoute | ApiRefusal {
     const { offered } = this.#deps;
+    // Some clients join their paths to a base URL that ends in a slash.
+    const path = asked.replace('/v1//', '/v1/');
     switch (path) {
       case '/healthz':
         return { method: 'GET', isOpen: true, answer: () => '{"status":"ok"}' };
