@@ -233,7 +233,8 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
 
     if (kind === 'memory') return;
     test('a request that a killed process leaves is abandoned, and asked no more', async () => {
-      await using it = await place({ answer: 'late', delayMs: 600_000 }, { kind });
+      const wait = held();
+      await using it = await place({ answer: 'late', after: wait.after }, { kind });
       {
         await using first = await it.start();
         const asking = it.ask(question('door', said('hello'))).catch(() => null);
@@ -245,9 +246,22 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using _ = await it.startHere();
       assert.equal(await outcomeOf(it), 'abandoned');
       assert.equal(it.model.calls.length, 1);
+      wait.go();
     });
   });
 }
+
+test('the prompt of a request is measured against the last one of its client', async () => {
+  await using it = await place({ answer: 'hello' });
+  await using _ = await it.startHere();
+  const first = [said('a question of some length, and with many words')];
+  await answerOf(await it.ask({ ...question('door', ...first), user: 'ada' }));
+  const grown = [...first, { role: 'assistant', content: 'hello' }, said('more')];
+  const { id } = await answerOf(await it.ask({ ...question('door', ...grown), user: 'ada' }));
+  const story = (await it.read(`/messages/${id.replace('chatcmpl-', '')}`)) as Story;
+  const [step] = story.trace!.steps.filter(({ kind }) => kind === 'model');
+  assert.ok(step?.kind === 'model' && step.reuse! > 0.5, JSON.stringify(step));
+});
 
 test('a stream grows, and ends with the usage that its client wants', async () => {
   await using it = await place({ answer: 'one two three' });

@@ -240,6 +240,22 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
         assert.equal(await house.outcome(other.id), 'reply');
       });
 
+    it('a takeover ends the request under way, and no brain answers it later', async (place) => {
+      await using house = await openHouse(place);
+      const { brain, stops } = hanging();
+      await house.use(brain);
+      const { client, id, conversation } = await house.door.ask({});
+      await until('the turn', () => stops.length === 1);
+      const where = { channel: completionsChannel, conversation };
+      const { takeovers } = house.store.ledger;
+      assert.equal(typeof (await takeovers.hold(where)), 'object');
+      await until('the error', () => client.failed !== null);
+      house.door.waiting.clear();
+      assert.equal(await takeovers.giveBack(where), 'done');
+      assert.equal(await house.outcome(id), 'abandoned');
+      assert.equal(stops.length, 1);
+    });
+
     it('a bug ends its request with a fault, and its message is a dead letter', async (place) => {
       await using house = await openHouse(place);
       await house.use(brainOf(async () => reply('hi')));
