@@ -112,8 +112,8 @@ export function brainsOf({ config }: RunningConfigView): BrainStatus[] {
 }
 
 /**
- * A route runs while its channel does, even a troubled one. Behind them the brains of `completions`,
- * each as a route without conditions.
+ * A route runs while its channel does, even a troubled one. Each brain of `completions` follows as
+ * a route without conditions.
  */
 export function routesOf(whole: Whole, config: Config, asker: Viewer): RouteStatus[] {
   const down = new Set<ChannelStatus['state']>(['failed', 'stopped', 'unrouted']);

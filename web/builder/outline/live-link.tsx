@@ -8,7 +8,7 @@ import { completionsChannel } from '../../../src/domain/ids.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { valueAt, wordOf } from '../document/value.ts';
 
-/** A link from a channel, the API of chat completions, a brain or a model to its live view, if it is in use. */
+/** A link from a channel, the completions API, a brain or a model to its live view, if in use. */
 export function LiveLink({ path }: { readonly path: Path }) {
   const document = useDraft((state) => state.document);
   const base = useDraft((state) => state.base);
