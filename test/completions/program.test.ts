@@ -259,7 +259,7 @@ test('the prompt of a request is measured against the last one of its client', a
   const grown = [...first, { role: 'assistant', content: 'hello' }, said('more')];
   const { id } = await answerOf(await it.ask({ ...question('door', ...grown), user: 'ada' }));
   const story = (await it.read(`/messages/${id.replace('chatcmpl-', '')}`)) as Story;
-  const [step] = story.trace!.steps.filter(({ kind }) => kind === 'model');
+  const step = story.trace!.steps.find(({ kind }) => kind === 'model');
   assert.ok(step?.kind === 'model' && step.reuse! > 0.5, JSON.stringify(step));
 });
 
@@ -303,12 +303,13 @@ test('a stop gives requests under way their time, and takes no new ones', async 
   await using service = await it.startHere();
   const asking = it.ask(question('door', said('hello')));
   await it.model.call(0);
-  service.stop();
+  const ended = service.stop();
   await service.saw('"draining"');
   wait.go();
   const response = await asking;
   assert.equal(response.status, 200);
   assert.equal((await answerOf(response)).choices[0]?.message.content, 'in time');
+  await ended;
 });
 
 test('an agent runs the tools granted to the API, and none that would need a person', async () => {

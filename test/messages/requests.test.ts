@@ -361,7 +361,7 @@ test('the newest four pictures of a request are shown, older ones stay as words'
   await until('the reply', () => client.reply !== null);
   const { given, attachments } = seen[0]!;
   const shown = given!.before.map((line) => {
-    const bytes = 'pictures' in line ? line.pictures!.map((one) => one.bytes[0]) : [];
+    const bytes = 'pictures' in line ? line.pictures.map((one) => one.bytes[0]) : [];
     return [line.text, ...bytes];
   });
   assert.deepEqual(shown, [
@@ -383,7 +383,7 @@ test('an unreadable picture of the newest message refuses the request', async ()
   await until('the reply', () => client.reply !== null);
   assert.equal(client.ended?.kind === 'refused' && client.ended.fault, 'picture');
   assert.equal(client.reply?.isApology, true);
-  assert.match(client.reply!.text, /I cannot get files here/);
+  assert.match(client.reply.text, /I cannot get files here/);
 });
 
 test('a request with tools that no model can call is refused for its tools', async () => {
