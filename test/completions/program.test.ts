@@ -39,8 +39,8 @@ type Options = {
 };
 
 /**
- * Brains: `echo`, private and routed, with a cloud model too; `cloud`, public, with a price; `door`,
- * public and local. The last two have no route.
+ * Brains: `echo`, private and routed, with a cloud model too; `cloud`, public, with a price;
+ * `door`, public and local. The last two have no route.
  */
 async function place(script: Script, options: Options = {}) {
   const { kind = 'sqlite', cloudly = { answer: 'of the cloud' }, budget, agent } = options;
