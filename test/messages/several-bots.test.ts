@@ -184,7 +184,7 @@ test('commands find each of several channels by its name', async () => {
   assert.deepEqual(await listed('support:71002'), []);
   assert.match(
     String(await listed('slack')),
-    /one of .*webhook, completions, support, intake, or a bot/,
+    /is one of .*webhook, completions, support, intake, or a bot/,
   );
 });
 
