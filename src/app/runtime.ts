@@ -75,7 +75,7 @@ export class Runtime {
    * The channel of API requests, after a configuration without it came into use: it ends the
    * requests of its clients, which would wait in vain. Null: it is in use, or never was.
    */
-  #leftDoor: ActiveChannel | null = null;
+  #formerApi: ActiveChannel | null = null;
   /** The last swap that was requested. The next one begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
   /** Aborts when no more running configurations are accepted. */
@@ -179,10 +179,10 @@ export class Runtime {
     const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
     this.#deps.ledger.remember(widestOf(bounds));
     const { activeChannels } = runningConfig;
-    const door = before?.activeChannels.get(completionsChannel) ?? this.#leftDoor;
-    const isLeft = door !== null && !activeChannels.has(completionsChannel);
-    this.#leftDoor = isLeft ? { ...door, routes: [] } : null;
-    const served = [...activeChannels.keys(), ...(isLeft ? [completionsChannel] : [])];
+    const api = before?.activeChannels.get(completionsChannel) ?? this.#formerApi;
+    const isFormer = api !== null && !activeChannels.has(completionsChannel);
+    this.#formerApi = isFormer ? withoutBrains(api) : null;
+    const served = [...activeChannels.keys(), ...(isFormer ? [completionsChannel] : [])];
     this.#deps.ledger.serve(served);
     this.#matchWorkerPools(served);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
@@ -287,8 +287,8 @@ export class Runtime {
     step: (deps: Deps, channel: ActiveChannel, claim: C) => Promise<void>,
   ): Promise<void> {
     const runningConfig = this.#runningConfig;
-    const left = key === completionsChannel ? this.#leftDoor : null;
-    const channel = runningConfig?.activeChannels.get(key) ?? left;
+    const former = key === completionsChannel ? this.#formerApi : null;
+    const channel = runningConfig?.activeChannels.get(key) ?? former;
     if (runningConfig === null || channel === null) return this.#deps.ledger.release(claim);
     const work = runningConfig.enter(claim.stop);
     try {
@@ -352,6 +352,11 @@ type Pair = { readonly in: WorkerPool<InClaim>; readonly out: WorkerPool<OutClai
 
 /** How many turns and how many deliveries one channel may have under way. */
 const slots = { in: 1_000, out: 128 } as const;
+
+/** What the claims of a former channel need. The brains of its configuration can go. */
+function withoutBrains({ name, channel }: ActiveChannel): ActiveChannel {
+  return { name, channel, routes: [], session: null, access: null, brains: new Map() };
+}
 
 function stop(pair: Pair): void {
   pair.in.stop();

@@ -40,7 +40,7 @@ type Options = {
 
 /**
  * Brains: `echo`, private and routed, with a cloud model too; `cloud`, public, with a price;
- * `door`, public and local. The last two have no route.
+ * `near`, public and local. The last two have no route.
  */
 async function place(script: Script, options: Options = {}) {
   const { kind = 'sqlite', cloudly = { answer: 'of the cloud' }, budget, agent } = options;
@@ -73,7 +73,7 @@ async function place(script: Script, options: Options = {}) {
   const policy = { kind: 'priority' };
   config.brains.push(
     { name: 'cloud', sensitivity: 'public', policy, models: [costing], ...budget },
-    { name: 'door', sensitivity: 'public', policy, models: [near!], ...(agent && { agent }) },
+    { name: 'near', sensitivity: 'public', policy, models: [near!], ...(agent && { agent }) },
   );
   const storages = { memory: null, sqlite: { path: 'svc.db' }, postgres: { url_env: 'DATABASE' } };
   const storage = storages[kind];
@@ -123,7 +123,7 @@ async function answerOf(response: Response): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** The messages of the door, newest first. */
+/** The messages of the API, newest first. */
 async function messagesOf({ read }: Place): Promise<readonly MessageRow[]> {
   const { rows } = (await read('/messages?channel=completions')) as {
     readonly rows: readonly MessageRow[];
@@ -131,7 +131,7 @@ async function messagesOf({ read }: Place): Promise<readonly MessageRow[]> {
   return rows;
 }
 
-/** Waits until the newest message of the door has ended. */
+/** Waits until the newest message of the API has ended. */
 function outcomeOf(it: Place): Promise<string> {
   return until('an outcome', async () => (await messagesOf(it))[0]?.outcome ?? null);
 }
@@ -155,11 +155,11 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await it.receiver.waitFor(1);
       const history = [said('first'), { role: 'assistant', content: 'reply' }, said('second')];
       const system = { role: 'system', content: 'be brief' };
-      const response = await it.ask(question('door', system, ...history));
+      const response = await it.ask(question('near', system, ...history));
       const answer = await answerOf(response);
       assert.equal(response.status, 200, JSON.stringify(answer));
       assert.equal(answer.choices[0]?.message.content, 'hello');
-      assert.equal(answer.model, 'door');
+      assert.equal(answer.model, 'near');
       const call = await it.model.call(1);
       for (const text of ['be brief', 'first', 'reply', 'second']) {
         assert.ok(textsTo(call).includes(text), text);
@@ -168,7 +168,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       const story = (await it.read(`/messages/${answer.id.replace('chatcmpl-', '')}`)) as Story;
       assert.deepEqual([story.channel, story.trace?.outcome], ['completions', 'reply']);
       assert.ok(story.trace?.steps.every((step) => step.kind !== 'route'));
-      await answerOf(await it.ask(question('door', said('third'))));
+      await answerOf(await it.ask(question('near', said('third'))));
       assert.ok(!textsTo(await it.model.call(2)).includes('second'), 'svc remembers nothing');
       assert.match(await it.metrics(), /channel="completions"/);
       assert.match(service.log(), /"completions":"http:/);
@@ -179,7 +179,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using it = await place({ answer: 'late', after: wait.after }, { kind });
       await using _ = await it.startHere();
       const leave = new AbortController();
-      const asking = it.ask(question('door', said('hello')), leave.signal);
+      const asking = it.ask(question('near', said('hello')), leave.signal);
       const call = await it.model.call(0);
       leave.abort();
       await assert.rejects(asking);
@@ -192,7 +192,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       const wait = held();
       await using it = await place({ answer: 'late', after: wait.after }, { kind });
       await using _ = await it.startHere();
-      const asking = it.ask({ ...question('door', said('hello')), user: 'ada' });
+      const asking = it.ask({ ...question('near', said('hello')), user: 'ada' });
       await it.model.call(0);
       const removed = await it.remove('/senders/completions/ada');
       assert.ok(removed.ok, await removed.text());
@@ -237,7 +237,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using it = await place({ answer: 'late', after: wait.after }, { kind });
       {
         await using first = await it.start();
-        const asking = it.ask(question('door', said('hello'))).catch(() => null);
+        const asking = it.ask(question('near', said('hello'))).catch(() => null);
         await it.model.call(0);
         first.child.kill('SIGKILL');
         await first.ended;
@@ -255,9 +255,9 @@ test('the prompt of a request is measured against the last one of its client', a
   await using it = await place({ answer: 'hello' });
   await using _ = await it.startHere();
   const first = [said('a question of some length, and with many words')];
-  await answerOf(await it.ask({ ...question('door', ...first), user: 'ada' }));
+  await answerOf(await it.ask({ ...question('near', ...first), user: 'ada' }));
   const grown = [...first, { role: 'assistant', content: 'hello' }, said('more')];
-  const { id } = await answerOf(await it.ask({ ...question('door', ...grown), user: 'ada' }));
+  const { id } = await answerOf(await it.ask({ ...question('near', ...grown), user: 'ada' }));
   const story = (await it.read(`/messages/${id.replace('chatcmpl-', '')}`)) as Story;
   const step = story.trace!.steps.find(({ kind }) => kind === 'model');
   assert.ok(step?.kind === 'model' && step.reuse! > 0.5, JSON.stringify(step));
@@ -267,7 +267,7 @@ test('a stream grows, and ends with the usage that its client wants', async () =
   await using it = await place({ answer: 'one two three' });
   await using _ = await it.startHere();
   const stream = { stream: true, stream_options: { include_usage: true } };
-  const response = await it.ask({ ...question('door', said('count')), ...stream });
+  const response = await it.ask({ ...question('near', said('count')), ...stream });
   const text = await response.text();
   const events = text.split('\n\n').filter((one) => one.startsWith('data: {'));
   const deltas = events.map((one) => JSON.parse(one.slice('data: '.length)));
@@ -282,7 +282,7 @@ test('a reload in the middle of a stream breaks nothing', async () => {
   const between = (piece: number) => (piece === 0 ? wait.after : undefined);
   await using it = await place({ answer: 'one two three', between });
   await using service = await it.startHere();
-  const asking = await it.ask({ ...question('door', said('count')), stream: true });
+  const asking = await it.ask({ ...question('near', said('count')), stream: true });
   const document = JSON.parse(await readFile(it.file, 'utf8')) as Record<string, unknown>;
   const brains = document['brains'] as readonly { readonly name: string }[];
   const rest = brains.filter(({ name }) => name !== 'cloud');
@@ -301,7 +301,7 @@ test('a stop gives requests under way their time, and takes no new ones', async 
   const wait = held();
   await using it = await place({ answer: 'in time', after: wait.after });
   await using service = await it.startHere();
-  const asking = it.ask(question('door', said('hello')));
+  const asking = it.ask(question('near', said('hello')));
   await it.model.call(0);
   const ended = service.stop();
   await service.saw('"draining"');
@@ -323,7 +323,7 @@ test('an agent runs the tools granted to the API, and none that would need a per
   const steps = inTurn(asks('calc', { expression: '1+1' }), asks('time', {}), { answer: 'done' });
   await using it = await place(steps, { agent });
   await using _ = await it.startHere();
-  const answer = await answerOf(await it.ask(question('door', said('hello'))));
+  const answer = await answerOf(await it.ask(question('near', said('hello'))));
   assert.equal(answer.choices[0]?.message.content, 'done');
   const story = (await it.read(`/messages/${answer.id.replace('chatcmpl-', '')}`)) as Story;
   const tools = story.trace!.steps.flatMap((step) =>

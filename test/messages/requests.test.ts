@@ -16,7 +16,7 @@ import type { Stop } from '../../src/lib/stop.ts';
 import type { Pictures } from '../../src/pipeline/attachments/picture/picture.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { brainsByName, everyMessageTo, FakePlatform, routed } from '../fake/channel.ts';
-import { FakeDoor } from '../fake/door.ts';
+import { FakeApi } from '../fake/api-clients.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
 import { scratch } from '../support/program.ts';
 import { until, within } from '../support/waiting.ts';
@@ -52,21 +52,21 @@ const pictures: Pictures = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-function doorTo(door: FakeDoor, brain: Brain): RoutedChannel {
+function apiTo(api: FakeApi, brain: Brain): RoutedChannel {
   const [route] = everyMessageTo(brain);
   const name = completionsChannel;
   const rules = { session: null, access: null, reading: { pictures } };
   const routes = [{ ...route!, number: 0 }];
-  return { name, type: 'completions', channel: door.channel(), routes, ...rules };
+  return { name, type: 'completions', channel: api.channel(), routes, ...rules };
 }
 
-function configOf(door: FakeDoor, brain: Brain, text = brain.name): RunningConfig {
-  return new RunningConfig(text, [doorTo(door, brain)], brainsByName(brain));
+function configOf(api: FakeApi, brain: Brain, text = brain.name): RunningConfig {
+  return new RunningConfig(text, [apiTo(api, brain)], brainsByName(brain));
 }
 
 /** One process on a storage. */
 class House implements AsyncDisposable {
-  readonly door = new FakeDoor();
+  readonly api = new FakeApi();
   readonly host: Runtime;
   readonly store: OpenStore;
   readonly events = createEvents({ log, now, steady });
@@ -80,7 +80,7 @@ class House implements AsyncDisposable {
   }
 
   async use(brain: Brain): Promise<this> {
-    assert.equal(await this.host.use(configOf(this.door, brain)), null);
+    assert.equal(await this.host.use(configOf(this.api, brain)), null);
     return this;
   }
 
@@ -156,7 +156,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
         { role: 'assistant', text: 'yes' },
         { role: 'user', text: 'hello', media: [] },
       ] as const;
-      const { client, id } = await house.door.ask({ lines, newest: 2, system: 'be brief' });
+      const { client, id } = await house.api.ask({ lines, newest: 2, system: 'be brief' });
       await until('the reply', () => client.reply !== null);
       assert.equal(client.reply?.text, 'hi there');
       assert.equal(client.ended?.kind, 'decided');
@@ -183,7 +183,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using house = await openHouse(place);
       const { brain, stops } = hanging();
       await house.use(brain);
-      const { client, id } = await house.door.ask({});
+      const { client, id } = await house.api.ask({});
       await until('the turn', () => stops.length === 1);
       client.gone.stop();
       const story = await house.settled(id);
@@ -196,8 +196,8 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
     it('a message for which nobody waits is abandoned, and no brain is asked', async (place) => {
       await using house = await openHouse(place);
       await house.use(brainOf(() => assert.fail('the brain was asked')));
-      const asking = house.door.ask({});
-      house.door.waiting.clear();
+      const asking = house.api.ask({});
+      house.api.waiting.clear();
       assert.equal(await house.outcome((await asking).id), 'abandoned');
     });
 
@@ -205,7 +205,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using house = await openHouse(place);
       const { brain, stops } = hanging();
       await house.use(brain);
-      const { client, id } = await house.door.ask({});
+      const { client, id } = await house.api.ask({});
       await until('the turn', () => stops.length === 1);
       assert.equal((await house.host.drain(0)).rows, 0);
       assert.equal(client.failed, 'stopped');
@@ -216,7 +216,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using house = await openHouse(place);
       const { brain, stops } = hanging();
       await house.use(brain);
-      const { client, id } = await house.door.ask({ user: 'ada' });
+      const { client, id } = await house.api.ask({ user: 'ada' });
       await until('the turn', () => stops.length === 1);
       const whose = { kind: 'sender', channel: completionsChannel, sender: 'ada' } as const;
       assert.equal(await house.store.ledger.forget(whose), 1);
@@ -230,8 +230,8 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       it('forgetting the sender deletes earlier requests with their replies', async (place) => {
         await using house = await openHouse(place);
         await house.use(brainOf(async () => reply('hi')));
-        const { id, client } = await house.door.ask({ user: 'ada' });
-        const other = await house.door.ask({ user: 'bob' });
+        const { id, client } = await house.api.ask({ user: 'ada' });
+        const other = await house.api.ask({ user: 'bob' });
         await until('the replies', () => client.reply !== null && other.client.reply !== null);
         await house.settled(id);
         const whose = { kind: 'sender', channel: completionsChannel, sender: 'ada' } as const;
@@ -244,13 +244,13 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using house = await openHouse(place);
       const { brain, stops } = hanging();
       await house.use(brain);
-      const { client, id, conversation } = await house.door.ask({});
+      const { client, id, conversation } = await house.api.ask({});
       await until('the turn', () => stops.length === 1);
       const where = { channel: completionsChannel, conversation };
       const { takeovers } = house.store.ledger;
       assert.equal(typeof (await takeovers.hold(where)), 'object');
       await until('the error', () => client.failed !== null);
-      house.door.waiting.clear();
+      house.api.waiting.clear();
       assert.equal(await takeovers.giveBack(where), 'done');
       assert.equal(await house.outcome(id), 'abandoned');
       assert.equal(stops.length, 1);
@@ -259,9 +259,9 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
     it('a bug ends its request with a fault, and its message is a dead letter', async (place) => {
       await using house = await openHouse(place);
       await house.use(brainOf(async () => reply('hi')));
-      house.door.bug = new Error('a bug of the test');
+      house.api.bug = new Error('a bug of the test');
       const media = { type: 'image/png', reference: 'picture 1', file: '0/0' };
-      const { client, id } = await house.door.ask({}, [media]);
+      const { client, id } = await house.api.ask({}, [media]);
       await until('the reply', () => client.reply !== null);
       const { ended } = client;
       const decision = ended?.kind === 'decided' ? ended.decision : null;
@@ -278,7 +278,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       const { brain, stops } = hanging();
       const dead = await openHouse(place);
       await dead.use(brain);
-      const { id } = await dead.door.ask({});
+      const { id } = await dead.api.ask({});
       await until('the turn', () => stops.length === 1);
       // The same as a crash for the message: it is at work when the storage is opened again.
       await dead.store.ledger[Symbol.asyncDispose]();
@@ -290,12 +290,12 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
   });
 }
 
-test('a reload lets requests under way finish, and the newest door sends the reply', async () => {
+test('a reload lets requests under way finish, and the newest channel sends the reply', async () => {
   await using house = await openHouse({ storage: null, url: null });
   const answered = Promise.withResolvers<Decision>();
   let begun = 0;
   await house.use(brainOf(() => (begun++, answered.promise)));
-  const { client } = await house.door.ask({});
+  const { client } = await house.api.ask({});
   await until('the turn', () => begun === 1);
   await house.use(brainOf(() => assert.fail('the new brain was asked')));
   answered.resolve(reply('of the old one'));
@@ -303,15 +303,15 @@ test('a reload lets requests under way finish, and the newest door sends the rep
   assert.equal(client.reply?.text, 'of the old one');
 });
 
-test('a configuration without the door still ends the requests of its clients', async () => {
+test('a configuration without the API still ends the requests of its clients', async () => {
   await using house = await openHouse({ storage: null, url: null });
   const answered = Promise.withResolvers<Decision>();
   let begun = 0;
   const brain = brainOf(() => (begun++, answered.promise));
   await house.use(brain);
-  const { client } = await house.door.ask({});
+  const { client } = await house.api.ask({});
   await until('the turn', () => begun === 1);
-  const late = house.door.ask({});
+  const late = house.api.ask({});
   const hook = new FakePlatform();
   const without = new RunningConfig(
     'without',
@@ -329,10 +329,10 @@ test('a configuration without the door still ends the requests of its clients', 
   await until('its end', () => other.reply !== null || other.failed !== null);
 });
 
-test('a brain that the door no longer offers answers no request', async () => {
+test('a brain that the API no longer offers answers no request', async () => {
   await using house = await openHouse({ storage: null, url: null });
   await house.use(brainOf(() => assert.fail('another brain was asked')));
-  const { client, id } = await house.door.ask({ brain: 'gone' });
+  const { client, id } = await house.api.ask({ brain: 'gone' });
   await until('the error', () => client.failed === 'stopped');
   assert.equal(await house.outcome(id), 'abandoned');
 });
@@ -347,7 +347,7 @@ test('the newest four pictures of a request are shown, older ones stay as words'
     }),
   );
   const picture = (n: number) => {
-    house.door.files.set(`${n}`, Uint8Array.of(n));
+    house.api.files.set(`${n}`, Uint8Array.of(n));
     return { type: 'image/png', reference: `picture ${n}`, file: `${n}` };
   };
   const [own, second, third] = [picture(9), [picture(5), picture(6)], [picture(7), picture(8)]];
@@ -357,7 +357,7 @@ test('the newest four pictures of a request are shown, older ones stay as words'
     { role: 'user', text: 'two', media: third },
     { role: 'user', text: 'three', media: [own] },
   ] as const;
-  const { client } = await house.door.ask({ lines, newest: 3, text: 'three' }, [own]);
+  const { client } = await house.api.ask({ lines, newest: 3, text: 'three' }, [own]);
   await until('the reply', () => client.reply !== null);
   const { given, attachments } = seen[0]!;
   const shown = given!.before.map((line) => {
@@ -379,7 +379,7 @@ test('an unreadable picture of the newest message refuses the request', async ()
   await using house = await openHouse({ storage: null, url: null });
   await house.use(brainOf(() => assert.fail('the brain was asked')));
   const broken = { type: 'image/png', reference: 'picture 1', file: 'none' };
-  const { client } = await house.door.ask({}, [broken]);
+  const { client } = await house.api.ask({}, [broken]);
   await until('the reply', () => client.reply !== null);
   assert.equal(client.ended?.kind === 'refused' && client.ended.fault, 'picture');
   assert.equal(client.reply?.isApology, true);
@@ -396,7 +396,7 @@ test('a request with tools that no model can call is refused for its tools', asy
     }),
   );
   const tools = [{ name: 'clock', description: '', parameters: {} }];
-  const { client } = await house.door.ask({ tools });
+  const { client } = await house.api.ask({ tools });
   await until('the reply', () => client.reply !== null);
   assert.equal(client.ended?.kind === 'refused' && client.ended.fault, 'tools');
 });
@@ -412,7 +412,7 @@ test("a reply of calls alone names the client's tools for the operator", async (
       return reply('', { calls });
     }),
   );
-  const { client } = await house.door.ask({});
+  const { client } = await house.api.ask({});
   await until('the reply', () => client.reply !== null);
   assert.equal(client.reply?.text, '[calls clock]');
   const { ended } = client;
@@ -421,7 +421,7 @@ test("a reply of calls alone names the client's tools for the operator", async (
   assert.deepEqual([ended.usage?.inputTokens, ended.usage?.outputTokens], [7, 3]);
 });
 
-test('an agent behind the door finds no notes, keeps none, and can ask nobody', async () => {
+test('an agent behind the API finds no notes, keeps none, and can ask nobody', async () => {
   await using house = await openHouse({ storage: null, url: null });
   await house.use(
     brainOf(async (_turn, turnContext) => {
@@ -435,7 +435,7 @@ test('an agent behind the door finds no notes, keeps none, and can ask nobody', 
       return reply(`${notes.length} notes, ${asked}`);
     }),
   );
-  const { client } = await house.door.ask({});
+  const { client } = await house.api.ask({});
   await until('the reply', () => client.reply !== null);
   assert.equal(client.reply?.text, '0 notes, unread');
 });

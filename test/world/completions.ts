@@ -45,27 +45,27 @@ export const completions: Counterpart = {
   async run(world) {
     const bin = await world.python('completions');
     const modules = await world.npm('completions');
-    const door = await openDoor(world);
+    const api = await openApi(world);
     for (const client of ['openai', 'ai', '@ai-sdk/openai', '@langchain/openai']) {
-      await askByNpm(world, door, client, modules);
+      await askByNpm(world, api, client, modules);
     }
     for (const client of ['openai', 'langchain-openai']) {
-      const args = [join(import.meta.dirname, 'completions.py'), client, door, key, picture];
+      const args = [join(import.meta.dirname, 'completions.py'), client, api, key, picture];
       await talk(world, `PyPI's ${client}`, join(bin, 'python'), args);
     }
-    await comply(world, join(bin, 'llm-comply'), door);
+    await comply(world, join(bin, 'llm-comply'), api);
   },
 };
 
 /** Asks by a package that is in the folder `modules`. */
-export async function askByNpm(world: World, door: string, client: string, modules: string) {
+export async function askByNpm(world: World, api: string, client: string, modules: string) {
   const script = join(import.meta.dirname, 'completions.mjs');
-  const args = [script, client, modules, door, key, picture];
+  const args = [script, client, modules, api, key, picture];
   await talk(world, `npm's ${client}`, process.execPath, args);
 }
 
 /** Starts svc with a model. @returns the base URL of its API */
-export async function openDoor(world: World): Promise<string> {
+export async function openApi(world: World): Promise<string> {
   const model = world.use(await startFakeOpenai(script()));
   const port = await freePort();
   const cloud = {
@@ -175,8 +175,8 @@ type Report = {
 };
 
 /** Every test of the format, but one for models that show their reasoning. */
-async function comply(world: World, program: string, door: string): Promise<void> {
-  const args = ['run', '--format', 'openai-chat', '-u', door, '-k', key, '-m', 'echo', '--json'];
+async function comply(world: World, program: string, api: string): Promise<void> {
+  const args = ['run', '--format', 'openai-chat', '-u', api, '-k', key, '-m', 'echo', '--json'];
   const { out, err } = await world.outcome(program, args);
   const { results } = JSON.parse(out) as Report;
   world.check('llm-comply: it has tests', results.length > 7, `${out} ${err}`);

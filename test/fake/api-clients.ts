@@ -38,7 +38,7 @@ export class FakeClient implements OpenRequest {
 export type Asked = Partial<CompletionRequest> & { readonly text?: string; readonly user?: string };
 
 /** The requests outlive the channels, as in the program. */
-export class FakeDoor {
+export class FakeApi {
   readonly waiting = new Map<ConversationId, FakeClient>();
   readonly files = new Map<string, Uint8Array>();
   /** Thrown by each fetch of a picture; null: none is. */
