@@ -18,7 +18,7 @@ import { choicesOf, describeOutcome } from './approvals/sentences.ts';
 import { approversOf } from './approvals/request.ts';
 import type { CommandAnswer } from './commands.ts';
 import type { PipelineTurnContext } from './turn-context.ts';
-import type { Deps, ActiveRoute } from './deps.ts';
+import type { ActiveChannel, ActiveRoute, Deps } from './deps.ts';
 import { sentenceOf, sessionNotice, newSessionHint } from './sentences.ts';
 import { mayBeAskedAgain, repeatedTurnOf, retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './approvals/decide.ts';
@@ -44,6 +44,20 @@ export function effectsOfRequest(
   const whole = { ...timeline, decision: { move: null, intent } };
   const effects = effectsOf(deps, route, claim, end, whole);
   return { ...effects, turn: null, leftOut: [], doubted: [], isOnly: true };
+}
+
+/** The end of an API request without the work of a brain. */
+export function effectsOfUnanswered(
+  deps: Deps,
+  channel: ActiveChannel,
+  claim: InClaim,
+  end: Decision | Abandoned,
+): Effects {
+  const { route, sensitivity } = claim.message;
+  const now = deps.now();
+  const timeline = { claimedAt: now, decidedAt: now, turnContext: emptyContext(sensitivity) };
+  const brain = { name: route?.brain ?? '', agent: null };
+  return effectsOfRequest(deps, { ...channel, brain }, claim, end, timeline);
 }
 
 /** The part of a claim that the effects need. */

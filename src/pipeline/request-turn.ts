@@ -19,7 +19,7 @@ import { later, msSince } from '../lib/clock.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { readAttachments } from './attachments/reading.ts';
 import type { ActiveChannel, ActiveRoute, Deps } from './deps.ts';
-import { effectsOfRequest, emptyContext } from './effects.ts';
+import { effectsOfRequest, effectsOfUnanswered } from './effects.ts';
 import { askBrain } from './turn-failure.ts';
 import { PipelineTurnContext } from './turn-context.ts';
 
@@ -61,16 +61,11 @@ function brainOf({ routes }: ActiveChannel, { route }: Message): Brain | undefin
 
 /** Ends a message for which nobody waits. */
 async function abandon(deps: Deps, channel: ActiveChannel, claim: InClaim): Promise<void> {
-  const { message } = claim;
-  const now = deps.now();
-  const timeline = {
-    claimedAt: now,
-    decidedAt: now,
-    turnContext: emptyContext(message.sensitivity),
-  };
-  const brain = { name: message.route?.brain ?? '', agent: null };
-  const effects = effectsOfRequest(deps, { ...channel, brain }, claim, forgotten, timeline);
-  await deps.ledger.complete(claim, effects);
+  const { channel: key, id, sender, route } = claim.message;
+  const effects = effectsOfUnanswered(deps, channel, claim, forgotten);
+  if (!(await deps.ledger.complete(claim, effects))) return;
+  const brain = route?.brain ?? '';
+  deps.events.turnFinished({ channel: key, id, brain, sender, decision: forgotten, ms: 0 });
 }
 
 async function answerRequest(

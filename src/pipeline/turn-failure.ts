@@ -3,20 +3,20 @@ import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
-import type { Claim, Effects, InClaim } from '../ledger/ledger.ts';
+import type { Claim, Effects } from '../ledger/ledger.ts';
 import { commandsOn } from './commands.ts';
-import { emptyContext, effectsOf, effectsOfRequest } from './effects.ts';
+import { emptyContext, effectsOf, effectsOfUnanswered } from './effects.ts';
 import type { ActiveChannel, Deps } from './deps.ts';
 import { activeRouteOf, routeOfRepeated } from './route.ts';
 import { earlierPreview } from './previews.ts';
 import { decideSession, repeatedTurnOf } from './sessions.ts';
 import { settlementOf } from './approvals/decide.ts';
 
-const faultDecision: Decision = {
+const faultDecision = {
   kind: 'apology',
   apology: 'fault',
   why: 'it failed by a fault of ours',
-};
+} as const;
 
 /**
  * Asks the brain. A brain does not throw; if one does, it is a bug, and the person still gets a
@@ -55,8 +55,12 @@ export async function deadLetterMessage(
     return;
   }
   if (channel.channel.openRequest !== undefined) {
-    if (await deps.ledger.deadLetter(claim, why, failRequest(deps, channel, claim)))
-      deps.events.buried(event);
+    const request = channel.channel.openRequest(claim.message);
+    const gone = { kind: 'abandoned', why: faultDecision.why } as const;
+    request?.end({ kind: 'decided', decision: faultDecision, usage: null });
+    const effects = effectsOfUnanswered(deps, channel, claim, request ? faultDecision : gone);
+    if (await deps.ledger.deadLetter(claim, why, effects)) deps.events.buried(event);
+    else request?.fail('deleted');
     return;
   }
   const { message, memory } = claim;
@@ -76,20 +80,6 @@ export async function deadLetterMessage(
   const settled = await settlementOf(deps.ledger, claim.message);
   const finalEffects = settled === undefined ? safeEffects : { ...safeEffects, settled };
   if (await deps.ledger.deadLetter(claim, why, finalEffects)) deps.events.buried(event);
-}
-
-/** Ends an API request with an error. @returns the effects of its dead letter */
-function failRequest(deps: Deps, channel: ActiveChannel, claim: InClaim): Effects {
-  const { message } = claim;
-  const now = deps.now();
-  const request = channel.channel.openRequest?.(message) ?? null;
-  request?.end({ kind: 'decided', decision: faultDecision, usage: null });
-  const { why } = faultDecision;
-  const end = request === null ? ({ kind: 'abandoned', why } as const) : faultDecision;
-  const turnContext = emptyContext(message.sensitivity);
-  const timeline = { claimedAt: now, decidedAt: now, turnContext };
-  const brain = { name: message.route?.brain ?? '', agent: null };
-  return effectsOfRequest(deps, { ...channel, brain }, claim, end, timeline);
 }
 
 /** The effects without the turn, and without a button that asks it again. */

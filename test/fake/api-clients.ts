@@ -41,8 +41,8 @@ export type Asked = Partial<CompletionRequest> & { readonly text?: string; reado
 export class FakeApi {
   readonly waiting = new Map<ConversationId, FakeClient>();
   readonly files = new Map<string, Uint8Array>();
-  /** Thrown by each fetch of a picture; null: none is. */
-  bug: Error | null = null;
+  /** Runs before each fetch of a picture. */
+  fetching = async (): Promise<void> => {};
   #receive: Receive | null = null;
 
   async ask({ text = 'hello', user, ...more }: Asked, media: readonly Media[] = []) {
@@ -88,7 +88,7 @@ export class FakeApi {
       },
       openRequest: ({ conversation }) => this.waiting.get(conversation) ?? null,
       fetch: async (file) => {
-        if (this.bug !== null) throw this.bug;
+        await this.fetching();
         const bytes = this.files.get(file);
         if (bytes === undefined) return { kind: 'failed', failure: failure('malformed_answer') };
         return { kind: 'fetched', bytes };

@@ -199,6 +199,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       const asking = house.api.ask({});
       house.api.waiting.clear();
       assert.equal(await house.outcome((await asking).id), 'abandoned');
+      await until('the event', () => house.events.meters.decisions.abandoned === 1);
     });
 
     it('a stop abandons what is not done in time, and tells its client', async (place) => {
@@ -259,7 +260,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
     it('a bug ends its request with a fault, and its message is a dead letter', async (place) => {
       await using house = await openHouse(place);
       await house.use(brainOf(async () => reply('hi')));
-      house.api.bug = new Error('a bug of the test');
+      house.api.fetching = () => Promise.reject(new Error('a bug of the test'));
       const media = { type: 'image/png', reference: 'picture 1', file: '0/0' };
       const { client, id } = await house.api.ask({}, [media]);
       await until('the reply', () => client.reply !== null);
@@ -271,6 +272,19 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       // The client has its answer, so nobody waits for the replay.
       assert.equal(await house.store.ledger.replay(id), 'done');
       assert.equal(await house.outcome(id), 'abandoned');
+    });
+
+    it('a bug in a request that is deleted meanwhile ends it, too', async (place) => {
+      await using house = await openHouse(place);
+      await house.use(brainOf(() => assert.fail('the brain was asked')));
+      const whose = { kind: 'sender', channel: completionsChannel, sender: 'ada' } as const;
+      house.api.fetching = async () => {
+        await house.store.ledger.forget(whose);
+        throw new Error('a bug of the test');
+      };
+      const media = { type: 'image/png', reference: 'picture 1', file: '0/0' };
+      const { client } = await house.api.ask({ user: 'ada' }, [media]);
+      await until('the error', () => client.failed === 'deleted');
     });
 
     if (kind === 'memory') return;
