@@ -4,7 +4,7 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import { unavailable } from '../../src/channels/webhook/refusals.ts';
+import { unavailable } from '../../src/channels/refusals.ts';
 import { noPrometheus, promtool, startPrometheus } from '../fake/prometheus.ts';
 import {
   dashboard,

@@ -60,7 +60,9 @@ test('the models are the offered brains, in their order', async () => {
   assert.deepEqual(await jsonOf(one), models[1]);
   const missing = await errorOf(await ask(api, '/v1/models/%E0%A4'));
   assert.equal(missing['code'], 'model_not_found');
-  assert.equal((await ask(api, '/v1//models')).status, 200);
+  for (const path of ['/v1//models', '//v1/models', '/v1/models/', '/v1/models/support/']) {
+    assert.equal((await ask(api, path)).status, 200, path);
+  }
   const head = await ask(api, '/v1/models', null, { method: 'HEAD' });
   assert.deepEqual([head.status, await head.text()], [200, '']);
 });
@@ -375,7 +377,7 @@ test('without room, and with a ledger that refuses or throws, the answer says so
     return [answer.status, answer.headers.get('retry-after'), (await errorOf(answer))['code']];
   };
   api.accept.free = 0;
-  assert.deepEqual(await statusOf(), [503, '1', 'full']);
+  assert.deepEqual(await statusOf(), [503, '1', 'inbox_full']);
   api.accept.free = 1;
   api.accept.next = [{ kind: 'refused', reason: 'storage_failed', retryAfterMs: 2_500 }];
   assert.deepEqual(await statusOf(), [503, '3', 'storage_failed']);

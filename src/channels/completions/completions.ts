@@ -14,7 +14,7 @@ import { failure } from '../../domain/failure.ts';
 import { completionsChannel, type ConversationId } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
-import { createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
+import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { describeBindError, type ListenerHandle, type Listeners } from '../../lib/listener.ts';
@@ -29,16 +29,15 @@ import {
   type Opened,
   type OpenRequest,
   type Receive,
-  type Refused,
 } from '../channel.ts';
-import { createApiHandler, type ApiCall, type ApiRefusal, type ApiRoute } from './api-frame.ts';
+import { createApiHandler, type ApiCall, type ApiRefusal, type ApiRoute } from '../api-frame.ts';
+import { secondsOf, sharedRefusals, unavailable } from '../refusals.ts';
 import { WaitingRequest, type OpenRequests } from './open-requests.ts';
 import {
   errorText,
   modelsText,
   modelText,
   parseRequest,
-  secondsOf,
   unknownModel,
   type OfferedBrains,
   type ParsedRequest,
@@ -171,7 +170,8 @@ class Completions implements CompletionsChannel {
       bodies: openRequests.bodies,
       route: (path) => this.#routeOf(path, create),
       hosts: () => (config.bind.loopback ? allowedHosts() : null),
-      bearerCheck: () => openRequests.newest?.check ?? this.#check,
+      keyOf: bearerOf,
+      keyCheck: () => openRequests.newest?.check ?? this.#check,
       enter: (response) => this.#enter(response),
       unavailable: () => {
         if (stopped.aborted) return unavailable('shutting_down', 1_000);
@@ -183,8 +183,8 @@ class Completions implements CompletionsChannel {
 
   #routeOf(asked: string, create: ApiRoute): ApiRoute | ApiRefusal {
     const { offered } = this.#deps;
-    // Some clients join their paths to a base URL that ends in a slash.
-    const path = asked.replace('/v1//', '/v1/');
+    // Some clients join their paths to a base URL that ends in a slash, or end a path in one.
+    const path = asked.replaceAll(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
     switch (path) {
       case '/healthz':
         return { method: 'GET', isOpen: true, answer: () => '{"status":"ok"}' };
@@ -193,7 +193,7 @@ class Completions implements CompletionsChannel {
       case '/v1/models':
         return { method: 'GET', answer: () => modelsText(offered, this.#created) };
       default:
-        return path.startsWith(modelPath) && path.length > modelPath.length
+        return path.startsWith(modelPath)
           ? { method: 'GET', answer: () => this.#model(path.slice(modelPath.length)) }
           : notFound;
     }
@@ -210,9 +210,9 @@ class Completions implements CompletionsChannel {
     const { inFlightMax, requestsPerMinute: perMinute } = config;
     const waitMs = openRequests.enter(response, { inFlightMax, perMinute }, steady());
     if (waitMs === null) return null;
-    const message = 'There are too many requests just now; try again later.';
+    const detail = 'There are too many requests just now; try again later.';
     const headers = { 'retry-after': secondsOf(waitMs) };
-    return { status: 429, code: 'rate_limit_exceeded', message, headers };
+    return { status: 429, code: 'rate_limit_exceeded', detail, headers };
   }
 
   async #take(receive: Receive, stopped: AbortSignal, call: ApiCall, body: unknown): Promise<void> {
@@ -229,11 +229,11 @@ class Completions implements CompletionsChannel {
       const result = await receive([messageOf(conversation, parsed)]);
       const id = result.kind === 'accepted' ? result.receipts[0]?.id : undefined;
       if (id !== undefined) request.accepted(id);
-      else if (result.kind === 'accepted') request.refuse(fault);
+      else if (result.kind === 'accepted') request.refuse(sharedRefusals.fault);
       else request.refuse(unavailable(result.reason, result.retryAfterMs));
     } catch (error) {
       events.faulted({ where: 'completions', error });
-      request.refuse(fault);
+      request.refuse(sharedRefusals.fault);
     }
     await request.withoutPictures;
   }
@@ -269,24 +269,7 @@ function decoded(text: string): string {
 const notFound: ApiRefusal = {
   status: 404,
   code: 'not_found',
-  message:
+  detail:
     'There is nothing at this path. The base URL of this API ends in /v1, and the paths behind ' +
     'it are /models and /chat/completions.',
 };
-
-const fault: ApiRefusal = {
-  status: 500,
-  code: 'fault',
-  message: 'Something went wrong here; try again.',
-};
-
-const sentences: Readonly<Record<Refused['reason'], string>> = {
-  full: 'There is no room for more messages just now; try again later.',
-  shutting_down: 'The service is stopping; try again in a moment.',
-  storage_failed: 'The message could not be stored; try again later.',
-};
-
-function unavailable(reason: Refused['reason'], retryAfterMs: number): ApiRefusal {
-  const headers = { 'retry-after': secondsOf(retryAfterMs) };
-  return { status: 503, code: reason, message: sentences[reason], headers };
-}

@@ -11,7 +11,8 @@ import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import type { OpenRequest } from '../channel.ts';
-import { sendJson, sendRefusal, type ApiCall, type ApiRefusal } from './api-frame.ts';
+import { sendJson, sendRefusal, type ApiCall, type ApiRefusal } from '../api-frame.ts';
+import { sharedRefusals } from '../refusals.ts';
 import {
   answerText,
   ChunkWriter,
@@ -86,21 +87,20 @@ const failures = {
   stopped: {
     status: 503,
     code: 'shutting_down',
-    message: 'The service stops, and ended this request. Ask again in a moment.',
+    detail: 'The service stops, and ended this request. Ask again in a moment.',
     headers: { 'retry-after': '1' },
   },
   deleted: {
     status: 503,
     code: 'deleted',
-    message: 'The message of this request was deleted before its answer was ready.',
+    detail: 'The message of this request was deleted before its answer was ready.',
     headers: { 'x-should-retry': 'false' },
   },
   changed: {
     status: 500,
     code: 'answer_changed',
-    message: 'The answer is not the one that began here. Ask again without streaming.',
+    detail: 'The answer is not the one that began here. Ask again without streaming.',
   },
-  unknown: { status: 500, code: 'fault', message: 'Something went wrong here.' },
 } as const satisfies Record<string, ApiRefusal>;
 
 const streamHead = {
@@ -187,7 +187,8 @@ export class WaitingRequest implements OpenRequest {
 
   end(end: CompletionEnd): void {
     this.#end = end;
-    for (const file of this.#deps.parsed.pictures.keys()) this.takePicture(file);
+    this.#deps.parsed.pictures.clear();
+    this.#checkPictures();
   }
 
   fail(reason: 'stopped' | 'deleted'): void {
@@ -202,7 +203,7 @@ export class WaitingRequest implements OpenRequest {
     if (this.#isOver) return false;
     this.#id ??= reply.inReplyTo;
     const end = this.#end;
-    if (end === null) this.#sendError(failures.unknown);
+    if (end === null) this.#sendError(sharedRefusals.fault);
     else if (end.kind === 'refused') this.#sendError(refusalOfEnd(end, '', this.#deps.now()));
     else if (end.decision.kind === 'reply') this.#sendAnswer(end.decision, end.usage);
     else this.#sendError(refusalOfEnd(end.decision, reply.text, this.#deps.now()));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { offered } from '../../../test/fake/completions.ts';
-import type { ApiRefusal } from './api-frame.ts';
+import type { ApiRefusal } from '../api-frame.ts';
 import { parseRequest, settledText, type ParsedRequest } from './wire.ts';
 
 type Json = Record<string, unknown>;
@@ -141,7 +141,7 @@ test('a request that svc cannot answer rightly is refused, and the refusal names
 
 test('an unknown model gets the list of the models', () => {
   const refusal = parse(body({ model: 'gpt-4o' }));
-  assert.match('message' in refusal ? refusal.message : '', /"gpt-4o".*"support", "butler"/);
+  assert.match('detail' in refusal ? refusal.detail : '', /"gpt-4o".*"support", "butler"/);
 });
 
 test('null counts as absent, and fields that tune a model are ignored', () => {

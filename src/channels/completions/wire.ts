@@ -19,7 +19,8 @@ import { faultOfGivenId } from '../../domain/ids.ts';
 import type { Media } from '../../domain/message.ts';
 import { madeCallId, type ToolCall, type Usage } from '../../domain/outcome.ts';
 import { isObject, parseJson, type Fields } from '../../lib/json.ts';
-import type { ApiRefusal } from './api-frame.ts';
+import type { ApiRefusal } from '../api-frame.ts';
+import { secondsOf } from '../refusals.ts';
 
 export type OfferedBrains = ReadonlyMap<string, { readonly isAgent: boolean }>;
 
@@ -55,13 +56,13 @@ class Refused extends Error {
   readonly refusal: ApiRefusal;
 
   constructor(refusal: ApiRefusal) {
-    super(refusal.message);
+    super(refusal.detail);
     this.refusal = refusal;
   }
 }
 
 function refuse(param: string, message: string, code: string | null = null): never {
-  throw new Refused({ status: 400, code, message: `${param}: ${message}`, param });
+  throw new Refused({ status: 400, code, detail: `${param}: ${message}`, param });
 }
 
 const tooLong = (message: string): never => refuse('messages', message, 'context_length_exceeded');
@@ -85,7 +86,7 @@ export function parseRequest(
 
 function readRequest(body: unknown, offered: OfferedBrains, key: string): ParsedRequest {
   if (!isObject(body)) {
-    throw new Refused({ status: 400, code: null, message: 'The body has to be a JSON object.' });
+    throw new Refused({ status: 400, code: null, detail: 'The body has to be a JSON object.' });
   }
   const brain = text(body, 'model') ?? refuse('model', 'it is missing: name a brain');
   const offer = offered.get(brain);
@@ -124,8 +125,8 @@ function readRequest(body: unknown, offered: OfferedBrains, key: string): Parsed
 
 export function unknownModel(name: string, offered: OfferedBrains): ApiRefusal {
   const names = [...offered.keys()].map((one) => `"${one}"`).join(', ');
-  const message = `There is no model "${name.slice(0, 100)}". The models are: ${names}.`;
-  return { status: 404, code: 'model_not_found', message, param: 'model' };
+  const detail = `There is no model "${name.slice(0, 100)}". The models are: ${names}.`;
+  return { status: 404, code: 'model_not_found', detail, param: 'model' };
 }
 
 /** Fields that would change the shape or the sense of the answer, and why svc refuses them. */
@@ -560,7 +561,7 @@ const eventOf = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 export const errorEvent = (refusal: ApiRefusal): string => `data: ${errorText(refusal)}\n\n`;
 
 /** The body of an error answer. */
-export function errorText({ status, code, message, param }: ApiRefusal): string {
+export function errorText({ status, code, detail: message, param }: ApiRefusal): string {
   const type =
     code === 'insufficient_quota'
       ? code
@@ -590,9 +591,6 @@ const modelOf = (id: string, created: number): object => ({
 
 const notAgain = { 'x-should-retry': 'false' };
 
-/** A number of seconds for `Retry-After`, at least one. */
-export const secondsOf = (ms: number): string => String(Math.max(1, Math.ceil(ms / 1_000)));
-
 /**
  * The error for an end without an answer.
  * @param sentence svc's own words for the person
@@ -605,30 +603,30 @@ export function refusalOfEnd(
   if (end.kind === 'refused') {
     const isPicture = end.fault === 'picture';
     const code = isPicture ? 'invalid_image' : 'unsupported_parameter';
-    return { status: 400, code, message: end.why, param: isPicture ? 'messages' : 'tools' };
+    return { status: 400, code, detail: end.why, param: isPicture ? 'messages' : 'tools' };
   }
   switch (end.apology) {
     case 'over_budget': {
       const { opensAt } = end;
       const opens = opensAt === null ? {} : { 'retry-after': secondsOf(opensAt - now) };
       const headers = { ...opens, ...notAgain };
-      return { status: 429, code: 'insufficient_quota', message: sentence, headers };
+      return { status: 429, code: 'insufficient_quota', detail: sentence, headers };
     }
     case 'too_long': {
       const code = 'context_length_exceeded';
-      return { status: 400, code, message: sentence, param: 'messages' };
+      return { status: 400, code, detail: sentence, param: 'messages' };
     }
     case 'unseen':
-      return { status: 400, code: 'image_unsupported', message: sentence, param: 'messages' };
+      return { status: 400, code: 'image_unsupported', detail: sentence, param: 'messages' };
     case 'fault':
-      return { status: 500, code: 'fault', message: sentence, headers: notAgain };
+      return { status: 500, code: 'fault', detail: sentence, headers: notAgain };
     case 'busy':
-      return { status: 503, code: end.apology, message: sentence, headers: { 'retry-after': '5' } };
+      return { status: 503, code: end.apology, detail: sentence, headers: { 'retry-after': '5' } };
     case 'no_answer':
     case 'no_consensus':
     case 'unfinished':
       // Another try asks the same models again, and an agent may have acted already.
-      return { status: 503, code: end.apology, message: sentence, headers: notAgain };
+      return { status: 503, code: end.apology, detail: sentence, headers: notAgain };
     default:
       return end satisfies never;
   }

@@ -22,14 +22,8 @@ import {
 import { pathOf, type Handler } from '../../lib/listener.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Receive } from '../channel.ts';
-import {
-  bodyBytesMax,
-  idReused,
-  methodNotAllowed,
-  refusals,
-  unavailable,
-  type Refusal,
-} from './refusals.ts';
+import { methodNotAllowed, unavailable, type Refusal } from '../refusals.ts';
+import { bodyBytesMax, idReused, refusals } from './refusals.ts';
 import { parseInbound, type WireMessage } from './wire.ts';
 import type { Inbound } from '../../domain/message.ts';
 import { nodeCrypto } from '../../lib/node-http.ts';

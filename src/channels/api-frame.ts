@@ -1,29 +1,27 @@
 /**
  * Lets the requests of an HTTP API through to its routes, or refuses them. It knows nothing about
- * the API but its paths and the form of its errors. The checks have one order, and the first failed
- * check gives the answer: host name (421), path (404), method (405), bearer (401), number of
- * requests (429), content type (415), room (503), body (413, 400), and the bearer once more if it
- * has changed meanwhile.
+ * the API but its paths, its key and the form of its errors. The checks have one order, and the
+ * first failed check gives the answer: host name (421), path (404), method (405), key (401), number
+ * of requests (429), encoding (415), room (503), body (413, 400), and the key once more if it has
+ * changed meanwhile. The content type does not matter: no page of another site can send the key.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
-import { collectBody, isJsonType, isUncompressed } from '../../lib/collect-body.ts';
-import type { Peer } from '../../lib/connection.ts';
-import type { Deadlines } from '../../lib/deadlines.ts';
-import { answerEarly, sendAnswer, type Exchange } from '../../lib/early-answer.ts';
-import type { ByteSemaphore } from '../../lib/fair-queue.ts';
-import { isKnownHost } from '../../lib/known-host.ts';
-import { pathOf, type Handler } from '../../lib/listener.ts';
-import { Stopper, type Stop } from '../../lib/stop.ts';
+import type { TokenCheck } from '../lib/bearer.ts';
+import { collectBody, isUncompressed } from '../lib/collect-body.ts';
+import type { Peer } from '../lib/connection.ts';
+import type { Deadlines } from '../lib/deadlines.ts';
+import { answerEarly, sendAnswer, type Exchange } from '../lib/early-answer.ts';
+import type { ByteSemaphore } from '../lib/fair-queue.ts';
+import { isKnownHost } from '../lib/known-host.ts';
+import { pathOf, type Handler } from '../lib/listener.ts';
+import { Stopper, type Stop } from '../lib/stop.ts';
+import { bodyTooLarge, methodNotAllowed, sharedRefusals, type Refusal } from './refusals.ts';
 
 /** `code` null: the API has none for it. `param`: the field at fault; absent: none. */
-export type ApiRefusal = {
-  readonly status: number;
+export type ApiRefusal = Omit<Refusal, 'code'> & {
   readonly code: string | null;
-  readonly message: string;
   readonly param?: string;
-  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** A route without a bearer is open to everybody. */
@@ -53,7 +51,9 @@ export type ApiDeps = {
   readonly errorText: (refusal: ApiRefusal) => string;
   /** The host names that are allowed beside those of loopback; null: any name. */
   readonly hosts: () => readonly string[] | null;
-  readonly bearerCheck: () => TokenCheck;
+  /** The key that the client sends; null: none. */
+  readonly keyOf: (request: IncomingMessage) => string | null;
+  readonly keyCheck: () => TokenCheck;
   /**
    * Counts a request to a POST route until its response closes.
    * @returns the refusal of one more; null: it may begin
@@ -73,44 +73,23 @@ const smallBytes = 64 * 1024;
 const jsonType = 'application/json';
 
 const refusals = {
+  ...sharedRefusals,
+  bodyTooLarge: bodyTooLarge(bodyBytesMax),
   unknownHost: {
     status: 421,
     code: 'unknown_host',
-    message:
+    detail:
       'This host name is not known here. Use 127.0.0.1 or localhost, or list the name in ' +
       'observability.allowed_hosts.',
   },
   unauthorized: {
     status: 401,
     code: 'invalid_api_key',
-    message: 'Send the header "Authorization: Bearer <key>" with the API key of this service.',
+    detail: 'Send the header "Authorization: Bearer <key>" with the API key of this service.',
     headers: { 'www-authenticate': 'Bearer' },
   },
-  otherType: {
-    status: 415,
-    code: 'unsupported_media_type',
-    message: 'Send the header "Content-Type: application/json"; the charset can only be utf-8.',
-  },
-  /** Format: RFC 9110, section 15.5.16. */
-  compressed: {
-    status: 415,
-    code: 'unsupported_media_type',
-    message: 'Send the body uncompressed, without "Content-Encoding".',
-    headers: { 'accept-encoding': 'identity' },
-  },
-  bodyTooLarge: {
-    status: 413,
-    code: 'body_too_large',
-    message: `The body may have ${bodyBytesMax} bytes.`,
-  },
-  notUtf8: { status: 400, code: 'invalid_json', message: 'The body is not valid UTF-8.' },
-  notJson: { status: 400, code: 'invalid_json', message: 'The body is not valid JSON.' },
+  notJson: { status: 400, code: 'invalid_json', detail: 'The body is not valid JSON.' },
 } as const satisfies Record<string, ApiRefusal>;
-
-function methodNotAllowed(allow: string): ApiRefusal {
-  const message = `This path answers ${allow} only.`;
-  return { status: 405, code: 'method_not_allowed', message, headers: { allow } };
-}
 
 /** Makes the handler for the listener. */
 export function createApiHandler(deps: ApiDeps): Handler {
@@ -138,14 +117,14 @@ class ApiFrame {
       return this.#refuse(exchange, methodNotAllowed(method === 'GET' ? 'GET, HEAD' : method));
     }
     if (method === 'GET' && route.isOpen) return this.#get(exchange, route.answer());
-    const token = bearerOf(request);
-    const check = this.#deps.bearerCheck();
+    const token = this.#deps.keyOf(request);
+    const check = this.#deps.keyCheck();
     if (token === null) return this.#turnAway(exchange, peer, 'missing');
     if (!check(token)) return this.#turnAway(exchange, peer, 'wrong');
     peer.known(response);
     if (method === 'GET') return this.#get(exchange, route.answer());
     const isCurrent = (): boolean => {
-      const checkNow = this.#deps.bearerCheck();
+      const checkNow = this.#deps.keyCheck();
       return checkNow === check || checkNow(token);
     };
     return this.#post(exchange, route.take, () => {
@@ -196,7 +175,6 @@ class ApiFrame {
 
   /** The checks that need no body. */
   #checkContent({ headers }: IncomingMessage): ApiRefusal | null {
-    if (!isJsonType(headers['content-type'])) return refusals.otherType;
     if (!isUncompressed(headers['content-encoding'])) return refusals.compressed;
     if (Number(headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
     return this.#deps.unavailable();
