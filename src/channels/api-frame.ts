@@ -123,14 +123,11 @@ class ApiFrame {
     if (!check(token)) return this.#turnAway(exchange, peer, 'wrong');
     peer.known(response);
     if (method === 'GET') return this.#get(exchange, route.answer());
-    const isCurrent = (): boolean => {
-      const checkNow = this.#deps.keyCheck();
-      return checkNow === check || checkNow(token);
-    };
     return this.#post(exchange, route.take, () => {
-      if (isCurrent()) return true;
-      this.#turnAway(exchange, peer, 'wrong');
-      return false;
+      const checkNow = this.#deps.keyCheck();
+      const mayContinue = checkNow === check || checkNow(token);
+      if (!mayContinue) this.#turnAway(exchange, peer, 'wrong');
+      return mayContinue;
     });
   }
 
@@ -184,20 +181,17 @@ class ApiFrame {
   async #read(exchange: Exchange): Promise<{ readonly value: unknown } | null> {
     const end = await collectBody(exchange.request, exchange.response, bodyBytesMax);
     if (end.kind === 'broken_off') return null;
-    if (end.kind === 'too_large') {
-      this.#refuse(exchange, refusals.bodyTooLarge, end.count);
+    const refuse = (refusal: ApiRefusal, bytes?: number): null => {
+      this.#refuse(exchange, refusal, bytes);
       return null;
+    };
+    if (end.kind === 'too_large') return refuse(refusals.bodyTooLarge, end.count);
+    if (!isUtf8(end.bytes)) return refuse(refusals.notUtf8);
+    try {
+      return { value: JSON.parse(end.bytes.toString('utf8')) as unknown };
+    } catch {
+      return refuse(refusals.notJson);
     }
-    if (isUtf8(end.bytes)) {
-      try {
-        return { value: JSON.parse(end.bytes.toString('utf8')) as unknown };
-      } catch {
-        this.#refuse(exchange, refusals.notJson);
-        return null;
-      }
-    }
-    this.#refuse(exchange, refusals.notUtf8);
-    return null;
   }
 
   /** @param bytes how much of the body has arrived already */
@@ -210,12 +204,8 @@ class ApiFrame {
   }
 }
 
-/** Sends an error in place of an answer that a route has promised. */
-export function sendRefusal(response: ServerResponse, refusal: ApiRefusal, body: string): void {
-  const { status, headers } = refusal;
+/** Sends an answer that a route has promised, or the error in its place. */
+export function sendJson(response: ServerResponse, body: string, error?: ApiRefusal): void {
+  const { status = 200, headers } = error ?? {};
   sendAnswer(response, { status, type: jsonType, headers, body });
-}
-
-export function sendJson(response: ServerResponse, body: string): void {
-  sendAnswer(response, { status: 200, type: jsonType, body });
 }

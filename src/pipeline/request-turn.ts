@@ -12,7 +12,6 @@ import type { Abandoned, Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import { mediaOf, type Media, type Message } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
-import type { Reply } from '../domain/reply.ts';
 import { lineOfAttachment, withLines } from '../domain/surroundings.ts';
 import { usageOfSteps, type TraceStep } from '../domain/trace.ts';
 import { later, msSince } from '../lib/clock.ts';
@@ -87,20 +86,16 @@ async function answerRequest(
   const decision = !isOver ? end.decision : request.gone.stopped ? hungUp : stopped;
   const ms = deps.steady() - since;
   const timeline = { claimedAt, decidedAt: deps.now(), turnContext };
-  const effects = effectsOfRequest(deps, route, claim, withNamedCalls(decision), timeline);
-  const { replies } = effects;
-  const why = end.end.kind === 'refused' ? end.end.why : null;
-  const whole = why === null ? effects : { ...effects, replies: replies.map(withText(why)) };
+  let effects = effectsOfRequest(deps, route, claim, withNamedCalls(decision), timeline);
+  if (end.end.kind === 'refused') {
+    const { why: text } = end.end;
+    effects = { ...effects, replies: effects.replies.map((one) => ({ ...one, text })) };
+  }
   // The reply can be claimed as soon as it is committed, and needs the end then.
   if (!isOver) request.end(end.end);
-  const isCompleted = await deps.ledger.complete(claim, whole);
-  if (!isCompleted) return request.fail('deleted');
+  if (!(await deps.ledger.complete(claim, effects))) return request.fail('deleted');
   if (isOver) request.fail('stopped');
   deps.events.turnFinished({ ...where, sender: message.sender, decision, ms });
-}
-
-function withText(text: string): (reply: Reply) => Reply {
-  return (reply) => ({ ...reply, text });
 }
 
 /** Shows the client the growing text. */

@@ -11,7 +11,7 @@ import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import type { OpenRequest } from '../channel.ts';
-import { sendJson, sendRefusal, type ApiCall, type ApiRefusal } from '../api-frame.ts';
+import { sendJson, type ApiCall, type ApiRefusal } from '../api-frame.ts';
 import { sharedRefusals } from '../refusals.ts';
 import {
   answerText,
@@ -249,7 +249,7 @@ export class WaitingRequest implements OpenRequest {
     if (this.#isOver) return;
     if (this.#chunks !== null) return this.#endStream(errorEvent(refusal));
     this.#close();
-    sendRefusal(this.#deps.call.response, refusal, errorText(refusal));
+    sendJson(this.#deps.call.response, errorText(refusal), refusal);
   }
 
   #endStream(events: string): void {

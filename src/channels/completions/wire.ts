@@ -14,7 +14,7 @@ import type {
   ToolChoice,
   ToolNotice,
 } from '../../domain/completion.ts';
-import type { Decision } from '../../domain/decision.ts';
+import type { Apology, Decision } from '../../domain/decision.ts';
 import { faultOfGivenId } from '../../domain/ids.ts';
 import type { Media } from '../../domain/message.ts';
 import { madeCallId, type ToolCall, type Usage } from '../../domain/outcome.ts';
@@ -221,6 +221,8 @@ function readToolChoice(value: unknown, tools: readonly ToolNotice[]): Choice {
   return { toolChoice: { name: tool.name }, mayCall: true };
 }
 
+type UserLine = Extract<GivenLine, { role: 'user' }>;
+
 /** Reads the messages in their order. */
 class LineReader {
   readonly systems: string[] = [];
@@ -229,7 +231,7 @@ class LineReader {
   readonly #open = new Map<string, ToolCall>();
   readonly pictures = new Map<string, GivenPicture>();
   readonly #key: string;
-  #newest: { readonly at: number; readonly path: string } | null = null;
+  #newest: { readonly at: number; readonly path: string; readonly line: UserLine } | null = null;
   #characters = 0;
   #pictureCount = 0;
 
@@ -240,14 +242,13 @@ class LineReader {
   end(): { readonly lines: readonly GivenLine[]; readonly newest: number } {
     this.#refuseOpen();
     if (this.#newest === null) refuse('messages', 'there is no message of the role "user"');
-    const { at, path } = this.#newest;
-    const line = this.#lines[at]!;
-    const isEmpty = line.role === 'user' && line.text.trim() === '' && line.media.length === 0;
-    if (isEmpty) refuse(`${path}.content`, 'the newest message of the user is empty');
-    if (line.role === 'user' && line.text.length > newestCharactersMax) {
-      tooLong('the newest message of the user is too long');
+    const { at, path, line } = this.#newest;
+    if (line.text.trim() === '' && line.media.length === 0) {
+      refuse(`${path}.content`, 'the newest message of the user is empty');
     }
-    if (line.role === 'user' && line.media.length > picturesMax) {
+    if (line.text.length > newestCharactersMax)
+      tooLong('the newest message of the user is too long');
+    if (line.media.length > picturesMax) {
       refuse(`${path}.content`, `svc reads at most ${picturesMax} pictures of the newest message`);
     }
     return { lines: this.#lines, newest: at };
@@ -286,8 +287,9 @@ class LineReader {
       media.push(this.#readPicture(part['image_url'], `${place}.image_url`));
       return null;
     });
-    this.#newest = { at: this.#lines.length, path };
-    this.#lines.push({ role: 'user', text: given, media });
+    const line: UserLine = { role: 'user', text: given, media };
+    this.#newest = { at: this.#lines.length, path, line };
+    this.#lines.push(line);
   }
 
   /** Only the newest pictures are kept, since svc reads no others. */
@@ -312,12 +314,7 @@ class LineReader {
     const bytes = (base64.length / 4) * 3 - padding;
     const file = `${this.#key}/${this.#pictureCount++}`;
     this.pictures.set(file, { base64, bytes });
-    if (this.pictures.size > picturesMax) {
-      for (const oldest of this.pictures.keys()) {
-        this.pictures.delete(oldest);
-        break;
-      }
-    }
+    this.pictures.delete(`${this.#key}/${this.#pictureCount - picturesMax - 1}`);
     return { type, reference: 'picture', file, bytes };
   }
 
@@ -605,29 +602,26 @@ export function refusalOfEnd(
     const code = isPicture ? 'invalid_image' : 'unsupported_parameter';
     return { status: 400, code, detail: end.why, param: isPicture ? 'messages' : 'tools' };
   }
-  switch (end.apology) {
-    case 'over_budget': {
-      const { opensAt } = end;
-      const opens = opensAt === null ? {} : { 'retry-after': secondsOf(opensAt - now) };
-      const headers = { ...opens, ...notAgain };
-      return { status: 429, code: 'insufficient_quota', detail: sentence, headers };
-    }
-    case 'too_long': {
-      const code = 'context_length_exceeded';
-      return { status: 400, code, detail: sentence, param: 'messages' };
-    }
-    case 'unseen':
-      return { status: 400, code: 'image_unsupported', detail: sentence, param: 'messages' };
-    case 'fault':
-      return { status: 500, code: 'fault', detail: sentence, headers: notAgain };
-    case 'busy':
-      return { status: 503, code: end.apology, detail: sentence, headers: { 'retry-after': '5' } };
-    case 'no_answer':
-    case 'no_consensus':
-    case 'unfinished':
-      // Another try asks the same models again, and an agent may have acted already.
-      return { status: 503, code: end.apology, detail: sentence, headers: notAgain };
-    default:
-      return end satisfies never;
+  if (end.apology === 'over_budget') {
+    const { opensAt } = end;
+    const opens = opensAt === null ? {} : { 'retry-after': secondsOf(opensAt - now) };
+    const headers = { ...opens, ...notAgain };
+    return { status: 429, code: 'insufficient_quota', detail: sentence, headers };
   }
+  return { ...apologyRefusals[end.apology], detail: sentence };
 }
+
+const failedForGood = { status: 503, headers: notAgain };
+
+/** Where another try asks the same models again, or an agent may have acted already: not again. */
+const apologyRefusals: Readonly<
+  Record<Exclude<Apology, 'over_budget'>, Omit<ApiRefusal, 'detail'>>
+> = {
+  too_long: { status: 400, code: 'context_length_exceeded', param: 'messages' },
+  unseen: { status: 400, code: 'image_unsupported', param: 'messages' },
+  fault: { status: 500, code: 'fault', headers: notAgain },
+  busy: { status: 503, code: 'busy', headers: { 'retry-after': '5' } },
+  no_answer: { ...failedForGood, code: 'no_answer' },
+  no_consensus: { ...failedForGood, code: 'no_consensus' },
+  unfinished: { ...failedForGood, code: 'unfinished' },
+};
