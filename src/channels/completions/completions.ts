@@ -207,8 +207,7 @@ class Completions implements CompletionsChannel {
 
   #enter(response: ServerResponse): ApiRefusal | null {
     const { config, openRequests, steady } = this.#deps;
-    const { inFlightMax, requestsPerMinute: perMinute } = config;
-    const waitMs = openRequests.enter(response, { inFlightMax, perMinute }, steady());
+    const waitMs = openRequests.enter(response, config, steady());
     if (waitMs === null) return null;
     const detail = 'There are too many requests just now; try again later.';
     const headers = { 'retry-after': secondsOf(waitMs) };

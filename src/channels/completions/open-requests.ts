@@ -3,13 +3,15 @@
  * of a process share one such object, so a reload breaks no request under way.
  */
 import type { ServerResponse } from 'node:http';
-import type { CompletionEnd } from '../../domain/completion.ts';
-import type { ConversationId, MessageId } from '../../domain/ids.ts';
+import type { CompletionsConfig } from '../../config/config.ts';
+import type { CompletionEnd, CompletionRequest } from '../../domain/completion.ts';
+import { completionIdPrefix, type ConversationId, type MessageId } from '../../domain/ids.ts';
 import type { Reply } from '../../domain/reply.ts';
 import type { TokenCheck } from '../../lib/bearer.ts';
 import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { ByteSemaphore } from '../../lib/fair-queue.ts';
+import type { Stop } from '../../lib/stop.ts';
 import type { OpenRequest } from '../channel.ts';
 import { sendJson, type ApiCall, type ApiRefusal } from '../api-frame.ts';
 import { sharedRefusals } from '../refusals.ts';
@@ -31,8 +33,7 @@ const minuteMs = 60_000;
 /** A stream without new text sends a comment this often, so that no proxy closes it. */
 const silentMs = 15_000;
 
-/** `perMinute` null: no limit. */
-type RequestLimits = { readonly inFlightMax: number; readonly perMinute: number | null };
+type RequestLimits = Pick<CompletionsConfig, 'inFlightMax' | 'requestsPerMinute'>;
 
 export class OpenRequests {
   /** The newest channel, and its check of a client's bearer; null: no channel runs. */
@@ -49,7 +50,7 @@ export class OpenRequests {
    * @returns the milliseconds until there may be room; null: the request may begin
    */
   enter(response: ServerResponse, limits: RequestLimits, now: SteadyTime): number | null {
-    const { inFlightMax, perMinute } = limits;
+    const { inFlightMax, requestsPerMinute: perMinute } = limits;
     if (this.#responses.size >= inFlightMax) return 1_000;
     this.#times = perMinute === null ? [] : this.#times.filter((at) => now - at < minuteMs);
     if (perMinute !== null) {
@@ -117,6 +118,9 @@ export type WaitingDeps = Pick<Clock, 'now'> & {
 
 /** One request that waits for its answer. */
 export class WaitingRequest implements OpenRequest {
+  readonly request: CompletionRequest;
+  readonly gone: Stop;
+  readonly isStream: boolean;
   /** Resolves when no picture of the request is in memory any more. */
   readonly withoutPictures: Promise<void>;
   readonly #deps: WaitingDeps;
@@ -135,27 +139,17 @@ export class WaitingRequest implements OpenRequest {
   #isOver = false;
 
   constructor(deps: WaitingDeps) {
+    const { parsed, call } = deps;
+    ({ request: this.request, isStream: this.isStream } = parsed);
+    this.gone = call.gone;
     this.#deps = deps;
     this.#created = Math.floor(deps.now() / 1_000);
     this.withoutPictures = new Promise((resolve) => (this.#dropped = resolve));
     this.#checkPictures();
-    const { response } = deps.call;
-    response.once('close', () => this.#close());
-    if (!deps.parsed.isStream) return;
-    response.on('drain', () => this.#grow());
+    call.response.once('close', () => this.#close());
+    if (!parsed.isStream) return;
+    call.response.on('drain', () => this.#grow());
     this.#waitSilently();
-  }
-
-  get request(): ParsedRequest['request'] {
-    return this.#deps.parsed.request;
-  }
-
-  get gone(): ApiCall['gone'] {
-    return this.#deps.call.gone;
-  }
-
-  get isStream(): boolean {
-    return this.#deps.parsed.isStream;
   }
 
   /** The message has been accepted. Its id is that of the answer. */
@@ -266,8 +260,8 @@ export class WaitingRequest implements OpenRequest {
   }
 
   get #facts(): AnswerFacts {
-    const model = this.#deps.parsed.request.brain;
-    return { id: `chatcmpl-${this.#id}`, created: this.#created, model };
+    const id = `${completionIdPrefix}${this.#id}`;
+    return { id, created: this.#created, model: this.request.brain };
   }
 
   #write(events: string): void {
