@@ -159,6 +159,18 @@ test('what is answered beside the reply is kept, cut; what is answered alone is 
   assert.ok(dissenting.text.isWellFormed() && dissenting.text.endsWith('…'));
 });
 
+test('an answer beside the reply has the notice of a cut text', async (t) => {
+  const [a, b, c] = three();
+  const asking = c.ask.bind(c);
+  c.ask = async (...request) => ({ ...(await asking(...request)), isCut: true }) as never;
+  const turn = think(t, [a, b, c], { policy: createConsensus() });
+  await a.last.answer('same');
+  await c.last.answer('It began');
+  await b.last.answer('same');
+  assert.equal(brief(turn.now()), 'a: same');
+  assert.match(turn.unsent.at(-1)?.text ?? '', /^It began\n\n\[This answer was cut off/);
+});
+
 test('where the models do not agree, all that they answered is kept', async (t) => {
   const [a, b, c] = three();
   const turn = think(t, [a, b, c], { policy: createConsensus() });

@@ -84,7 +84,7 @@ class Responder implements Brain {
     const { verdict, calls } = dispatched;
     const chosen = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
     reportLeftOut(turn, 0, calls, chosen, turnContext);
-    reportUnsent(calls, chosen, turnContext);
+    reportUnsent(turn, calls, chosen, turnContext);
     const { why, votes } = verdict;
     turnContext.addStep({
       kind: 'policy',
@@ -203,6 +203,7 @@ const unsentMax = 16;
  * @param chosen the call with the reply; null: none
  */
 function reportUnsent(
+  turn: Turn,
   calls: readonly Pick<ModelCall, 'model' | 'outcome'>[],
   chosen: Pick<ModelCall, 'model' | 'outcome'> | null,
   turnContext: Pick<TurnContext, 'keepUnsent'>,
@@ -211,7 +212,8 @@ function reportUnsent(
   const unsent: UnsentAnswer[] = [];
   for (const call of calls) {
     if (call === chosen || call.outcome?.kind !== 'answer') continue;
-    const { text, calls: wanted } = call.outcome;
+    const { text } = repliedText(call.outcome, turn);
+    const { calls: wanted } = call.outcome;
     const words = text === '' ? wanted.map(({ name }) => name).join(', ') : text;
     unsent.push({ model: call.model, text: keptText(words) });
     if (unsent.length === unsentMax) break;
