@@ -10,7 +10,7 @@ import type { CompletionEnd, GivenConversation, GivenLine } from '../domain/comp
 import type { HistoryLine } from '../domain/conversation.ts';
 import type { Abandoned, Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
-import { mediaOf, type Media, type Message } from '../domain/message.ts';
+import type { Media, Message } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
 import { lineOfAttachment, withLines } from '../domain/surroundings.ts';
 import { usageOfSteps, type TraceStep } from '../domain/trace.ts';
@@ -125,12 +125,12 @@ async function decideRequest(
   turnContext: RequestContext,
 ): Promise<RequestEnd> {
   const { message } = claim;
-  const beganAt = deps.steady();
-  const read = await readPictures(deps, route, message, request.lines, turnContext);
-  turnContext.thinksAfterMs = deps.steady() - beganAt;
-  const attachments = mediaOf(message).flatMap((media) => read.get(media) ?? []);
-  for (const one of attachments) if (one.kind === 'unread') return refused('picture', one.why);
   const { brain: _, lines, newest, ...options } = request;
+  const beganAt = deps.steady();
+  const read = await readPictures(deps, route, message, lines, turnContext);
+  turnContext.thinksAfterMs = deps.steady() - beganAt;
+  const attachments = mediaIn(lines[newest]!).flatMap((media) => read.get(media) ?? []);
+  for (const one of attachments) if (one.kind === 'unread') return refused('picture', one.why);
   const given: GivenConversation = {
     ...options,
     before: lines.slice(0, newest).map((line) => shownLine(line, read)),
@@ -160,10 +160,7 @@ function refused(fault: 'picture' | 'tools', why: string, decision?: Decision): 
   return { decision: decision ?? apology, end: { kind: 'refused', fault, why } };
 }
 
-/**
- * Reads the attachments of the newest message, and the newest pictures of the lines before it, as
- * many as one message may have.
- */
+/** Reads the newest pictures of all lines, as many as one message may have. */
 async function readPictures(
   deps: Deps,
   route: ActiveRoute,
@@ -171,13 +168,13 @@ async function readPictures(
   lines: readonly GivenLine[],
   turnContext: RequestContext,
 ): Promise<ReadonlyMap<Media, Attachment>> {
-  const own = mediaOf(message);
-  const files = new Set(own.map(({ file }) => file));
-  const all = lines.flatMap((line) => (line.role === 'user' ? line.media : []));
-  const earlier = all.filter(({ file }) => !files.has(file)).toReversed();
-  const media = [...own, ...earlier.slice(0, Math.max(0, picturesMax - own.length))];
+  const media = lines.flatMap(mediaIn).toReversed().slice(0, picturesMax);
   const read = (await readAttachments(deps, route, message, media, turnContext)) ?? [];
   return new Map(read.map((one, at) => [media[at]!, one]));
+}
+
+function mediaIn(line: GivenLine): readonly Media[] {
+  return line.role === 'user' ? line.media : [];
 }
 
 /** A line with its pictures. A picture that was not read stays as words. */
