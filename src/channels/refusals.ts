@@ -1,4 +1,4 @@
-/** Refusals that all listeners of channels share: status, stable code, a sentence with the remedy. */
+/** Refusals that all listeners of channels share: status, stable code, and one sentence. */
 import type { Refused } from './channel.ts';
 
 export type Refusal = {

@@ -304,7 +304,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
   });
 }
 
-test('a reload lets requests under way finish, and the newest channel sends the reply', async () => {
+test('requests under way finish after a reload, and the newest channel replies', async () => {
   await using house = await openHouse({ storage: null, url: null });
   const answered = Promise.withResolvers<Decision>();
   let begun = 0;
