@@ -1,5 +1,5 @@
 /**
- * Measures what the API of chat completions adds to a model's first token while 200 clients stream.
+ * Measures what the completions API adds to a model's first token while 200 clients stream.
  * The same client asks the model itself and, in turns, svc before it. A wave begins one stream each
  * 10 ms, so that neither path waits in a crowd of its own making; every stream lasts until after
  * the last has begun. The time of a stream runs from its request to its first text.

@@ -86,7 +86,7 @@ const failures = {
   stopped: {
     status: 503,
     code: 'shutting_down',
-    message: 'The service stops, and ended this request. Ask again in a moment.',
+    message: 'The service is stopping and has ended this request. Ask again in a moment.',
     headers: { 'retry-after': '1' },
   },
   deleted: {
@@ -98,7 +98,7 @@ const failures = {
   changed: {
     status: 500,
     code: 'answer_changed',
-    message: 'The answer is not the one that began here. Ask again without streaming.',
+    message: 'Another answer has replaced the one that began here. Ask again without streaming.',
   },
   unknown: { status: 500, code: 'fault', message: 'Something went wrong here.' },
 } as const satisfies Record<string, ApiRefusal>;

@@ -1,5 +1,5 @@
 /**
- * The JSON of the API of chat completions. A request becomes a `CompletionRequest` or a refusal; an
+ * The JSON of the completions API. A request becomes a `CompletionRequest` or a refusal; an
  * end becomes an answer, chunks of a stream, or an error. Pure. Format: OpenAI chat completions,
  * platform.openai.com/docs/api-reference/chat.
  *
@@ -305,7 +305,7 @@ class LineReader {
     }
     const base64 = url.slice(head[0].length);
     if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
-      return refuse(place, 'it is no valid base64');
+      return refuse(place, 'it is not valid base64');
     }
     const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
     const bytes = (base64.length / 4) * 3 - padding;
@@ -397,7 +397,7 @@ class LineReader {
 }
 
 function refusePart({ type }: Fields, place: string): never {
-  const name = typeof type === 'string' ? `"${type.slice(0, 50)}"` : 'without a type';
+  const name = typeof type === 'string' ? `of the type "${type.slice(0, 50)}"` : 'without a type';
   return refuse(`${place}.type`, `svc reads no part ${name} here`);
 }
 
