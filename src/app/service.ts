@@ -308,13 +308,13 @@ export function createRunningConfig(
       reading: readingOf(channelConfig, deps),
     });
   }
-  const door = createDoor(config, secrets, deps, brains);
-  if (door !== null) channels.push(door);
+  const api = createApi(config, secrets, deps, brains);
+  if (api !== null) channels.push(api);
   return new RunningConfig(text, channels, brains, planned, mcp);
 }
 
 /** The completions API. Each request has its route already. Null: it is not configured. */
-function createDoor(
+function createApi(
   { completions, observability }: Config,
   secrets: Secrets,
   deps: ServiceDeps,

@@ -457,8 +457,8 @@ export function cutAtStop(whole: string, stops: readonly string[]): string {
 }
 
 /**
- * The beginning of a growing text that the final text will keep: without the beginning of a stop,
- * without half a character, and without white space, which a brain may take away at the end.
+ * The beginning of a growing text that the final text will keep. It ends before the beginning of a
+ * stop, before half a character, and before white space, which a brain may take away at the end.
  */
 export function settledText(whole: string, stops: readonly string[]): string {
   const cut = cutAtStop(whole, stops);
