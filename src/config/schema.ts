@@ -434,8 +434,8 @@ const requestsMax = 1_000;
 const completions = {
   type: 'object',
   description:
-    'Offers brains to programs that speak the OpenAI API of chat completions. Absent: svc offers ' +
-    'none.',
+    'The completions API. It offers brains as models to programs that speak the OpenAI API. ' +
+    'Absent: svc offers none.',
   added: true,
   fields: {
     bind: {

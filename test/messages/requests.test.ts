@@ -304,7 +304,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
   });
 }
 
-test('requests under way finish after a reload, and the newest channel replies', async () => {
+test('a reload lets requests under way finish, and the newest channel replies', async () => {
   await using house = await openHouse({ storage: null, url: null });
   const answered = Promise.withResolvers<Decision>();
   let begun = 0;
@@ -343,7 +343,7 @@ test('a configuration without the API still ends the requests of its clients', a
   await until('its end', () => other.reply !== null || other.failed !== null);
 });
 
-test('a brain that the API no longer offers answers no request', async () => {
+test('a brain that clients can no longer use answers no request', async () => {
   await using house = await openHouse({ storage: null, url: null });
   await house.use(brainOf(() => assert.fail('another brain was asked')));
   const { client, id } = await house.api.ask({ brain: 'gone' });
@@ -435,7 +435,7 @@ test("a reply of calls alone names the client's tools for the operator", async (
   assert.deepEqual([ended.usage?.inputTokens, ended.usage?.outputTokens], [7, 3]);
 });
 
-test('an agent behind the API finds no notes, keeps none, and can ask nobody', async () => {
+test('an agent that clients use finds no notes, keeps none, and can ask nobody', async () => {
   await using house = await openHouse({ storage: null, url: null });
   await house.use(
     brainOf(async (_turn, turnContext) => {

@@ -1,5 +1,5 @@
 /**
- * Clients of npm and PyPI ask svc over its API of chat completions: models, an answer, a stream,
+ * Clients of npm and PyPI ask svc over the completions API: models, an answer, a stream,
  * a tool, a picture, every error, and a hang-up. llm-comply reads the answers by the API's schema.
  */
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The channel of chat completions: programs that speak the OpenAI API ask brains, and wait for the
- * answer on their own connection.
+ * The channel of the completions API. Its clients speak the OpenAI API, ask brains, and wait for
+ * the answer on their own connection.
  *
  * Each request is a message in a conversation of its own. It is registered in `OpenRequests` before
  * the ledger accepts it, so its turn always finds it. `deliver` sends the answer. When the channel

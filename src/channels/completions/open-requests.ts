@@ -88,7 +88,7 @@ const failures = {
   stopped: {
     status: 503,
     code: 'shutting_down',
-    detail: 'The service stops, and ended this request. Ask again in a moment.',
+    detail: 'The service is stopping and has ended this request. Ask again in a moment.',
     headers: { 'retry-after': '1' },
   },
   deleted: {
@@ -100,7 +100,7 @@ const failures = {
   changed: {
     status: 500,
     code: 'answer_changed',
-    detail: 'The answer is not the one that began here. Ask again without streaming.',
+    detail: 'Another answer has replaced the one that began here. Ask again without streaming.',
   },
 } as const satisfies Record<string, ApiRefusal>;
 

@@ -1,5 +1,5 @@
 /**
- * The JSON of the API of chat completions. A request becomes a `CompletionRequest` or a refusal; an
+ * The JSON of the completions API. A request becomes a `CompletionRequest` or a refusal; an
  * end becomes an answer, chunks of a stream, or an error. Pure. Format: OpenAI chat completions,
  * platform.openai.com/docs/api-reference/chat.
  *
@@ -308,7 +308,7 @@ class LineReader {
     }
     const base64 = url.slice(head[0].length);
     if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
-      return refuse(place, 'it is no valid base64');
+      return refuse(place, 'it is not valid base64');
     }
     const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
     const bytes = (base64.length / 4) * 3 - padding;
@@ -395,7 +395,7 @@ class LineReader {
 }
 
 function refusePart({ type }: Fields, place: string): never {
-  const name = typeof type === 'string' ? `"${type.slice(0, 50)}"` : 'without a type';
+  const name = typeof type === 'string' ? `of the type "${type.slice(0, 50)}"` : 'without a type';
   return refuse(`${place}.type`, `svc reads no part ${name} here`);
 }
 
@@ -455,8 +455,8 @@ export function cutAtStop(whole: string, stops: readonly string[]): string {
 }
 
 /**
- * The beginning of a growing text that the final text will keep: without the beginning of a stop,
- * without half a character, and without white space, which a brain may take away at the end.
+ * The beginning of a growing text that the final text will keep. It ends before the beginning of a
+ * stop, before half a character, and before white space, which a brain may take away at the end.
  */
 export function settledText(whole: string, stops: readonly string[]): string {
   const cut = cutAtStop(whole, stops);
