@@ -82,10 +82,12 @@ test('the first failed check gives the answer, in the form of the API', async ()
   assert.equal(codes.length, table.length);
 });
 
-test('the 404 names the base URL, and the 405 the methods', async () => {
+test('the 404 names the base URL, the 401 the key, and the 405 the methods', async () => {
   await using api = await startCompletions();
   const missing = errorIn(await only(api, request(good, {}, 'POST /chat/completions')));
   assert.match(String(missing['message']), /base URL of this API ends in \/v1/);
+  const unknown = errorIn(await only(api, request(good, wrong)));
+  assert.match(String(unknown['message']), /^The API key is missing or wrong\./);
   const wrongMethod = await only(api, request('', {}, 'PUT /v1/models'));
   assert.equal(wrongMethod.headers.get('allow'), 'GET, HEAD');
 });

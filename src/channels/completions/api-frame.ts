@@ -83,7 +83,7 @@ const refusals = {
   unauthorized: {
     status: 401,
     code: 'invalid_api_key',
-    message: 'Send the header "Authorization: Bearer <key>" with the API key of this service.',
+    message: 'The API key is missing or wrong. Send it as "Authorization: Bearer <key>".',
     headers: { 'www-authenticate': 'Bearer' },
   },
   otherType: {
