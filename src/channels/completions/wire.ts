@@ -43,7 +43,10 @@ export type GivenPicture = { readonly base64: string; readonly bytes: number };
 
 const linesMax = 4_096;
 const toolsMax = 128;
-const stopsMax = 4;
+/** Some clients send more stops than the four of OpenAI: continuedev/continue#2461. */
+const stopsMax = 32;
+/** Each growing text is compared with each beginning of each stop. */
+const stopCharactersMax = 256;
 const picturesOfLineMax = 64;
 /** Of all texts together, and of the newest user text, which svc keeps. */
 const charactersMax = 4 * 1_048_576;
@@ -138,14 +141,16 @@ const unsupported: Readonly<Record<string, string>> = {
 
 function refuseUnsupported(body: Fields): void {
   for (const [name, why] of Object.entries(unsupported)) {
-    if ((body[name] ?? null) !== null) refuse(name, why, 'unsupported_parameter');
+    const value = body[name] ?? [];
+    const isAbsent = Array.isArray(value) && value.length === 0;
+    if (!isAbsent) refuse(name, why, 'unsupported_parameter');
   }
   if ((body['n'] ?? 1) !== 1) refuse('n', 'only 1 answer is supported', 'unsupported_parameter');
   if (flag(body, 'logprobs') === true) {
     refuse('logprobs', 'it is not supported', 'unsupported_parameter');
   }
-  const format = record(body['response_format'] ?? { type: 'text' }, 'response_format');
-  if (format['type'] !== 'text') {
+  const format = record(body['response_format'] ?? {}, 'response_format');
+  if ((format['type'] ?? 'text') !== 'text') {
     refuse('response_format', 'only the type "text" is supported', 'unsupported_parameter');
   }
   for (const one of list(body['modalities'] ?? [], 'modalities')) {
@@ -160,11 +165,11 @@ function readUser(body: Fields): string | null {
   return fault === null ? user : refuse('user', `it ${fault}`);
 }
 
-/** Some clients send -1 for no limit. */
+/** Some clients send 0 or -1 for no limit. */
 function readTokensMax(body: Fields): number | null {
   const given = ['max_tokens', 'max_completion_tokens'].flatMap((name) => {
-    const value = body[name] ?? -1;
-    if (value === -1) return [];
+    const value = body[name] ?? 0;
+    if (value === 0 || value === -1) return [];
     const isCount = Number.isSafeInteger(value) && (value as number) > 0;
     return isCount ? [value as number] : refuse(name, 'it has to be a whole number from 1 up');
   });
@@ -176,6 +181,9 @@ function readStops(value: unknown): readonly string[] {
   if (stops.length > stopsMax) refuse('stop', `it has more than ${stopsMax} texts`);
   return stops.flatMap((stop) => {
     if (typeof stop !== 'string') return refuse('stop', 'it has to be a text or a list of texts');
+    if (stop.length > stopCharactersMax) {
+      refuse('stop', `a text has more than ${stopCharactersMax} characters`);
+    }
     return stop === '' ? [] : [stop];
   });
 }
@@ -186,8 +194,9 @@ function readTools(value: unknown): readonly ToolNotice[] {
   const names = new Set<string>();
   return tools.map((tool, at) => {
     const path = `tools.${at}`;
-    const { type = 'function', function: called } = record(tool, path);
-    if (type !== 'function') refuse(`${path}.type`, 'only the type "function" is supported');
+    const { type, function: called } = record(tool, path);
+    if ((type ?? 'function') !== 'function')
+      refuse(`${path}.type`, 'only the type "function" is supported');
     const fields = record(called, `${path}.function`);
     const name = text(fields, 'name', `${path}.function.`) ?? '';
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
@@ -229,6 +238,8 @@ class LineReader {
   readonly pictures = new Map<string, GivenPicture>();
   readonly #key: string;
   #newest: { readonly at: number; readonly path: string } | null = null;
+  /** The last system text, and its place among the lines. */
+  #lastSystem: { readonly at: number; readonly path: string } | null = null;
   #characters = 0;
   #pictureCount = 0;
 
@@ -238,6 +249,12 @@ class LineReader {
 
   end(): { readonly lines: readonly GivenLine[]; readonly newest: number } {
     this.#refuseOpen();
+    if (this.#newest === null && this.#lastSystem !== null) {
+      // Some clients give their instructions in system messages alone: the last one is the newest.
+      this.#newest = this.#lastSystem;
+      const said = { role: 'user', text: this.systems.pop()!, media: [] } as const;
+      this.#lines.splice(this.#newest.at, 0, said);
+    }
     if (this.#newest === null) refuse('messages', 'there is no message of the role "user"');
     const { at, path } = this.#newest;
     const line = this.#lines[at]!;
@@ -261,7 +278,9 @@ class LineReader {
       case 'system':
       case 'developer': {
         const given = this.#textOf(message['content'], path);
-        if (given !== '') this.systems.push(given);
+        if (given === '') return;
+        this.systems.push(given);
+        this.#lastSystem = { at: this.#lines.length, path };
         return;
       }
       case 'user':
@@ -299,7 +318,7 @@ class LineReader {
     if (head === null) {
       return refuse(place, 'svc fetches no address; send the picture as data:image/…;base64,…');
     }
-    const type = head[1]!.toLowerCase();
+    const type = head[1]!.toLowerCase().replace('/jpg', '/jpeg');
     if (!pictureTypes.has(type)) {
       return refuse(place, `svc reads no ${type}; send PNG, JPEG or GIF`);
     }
@@ -324,8 +343,7 @@ class LineReader {
     for (const name of ['audio', 'function_call']) {
       if ((message[name] ?? null) !== null) refuse(`${path}.${name}`, 'it is not supported');
     }
-    const content = message['content'] ?? '';
-    const given = this.#textOf(content, path, (part, place) => {
+    const given = this.#textOf(message['content'], path, (part, place) => {
       if (part['type'] !== 'refusal') return refusePart(part, place);
       return text(part, 'refusal', `${place}.`) ?? '';
     });
@@ -339,10 +357,12 @@ class LineReader {
   }
 
   #readCall(value: unknown, path: string): ToolCall {
-    const { id, type = 'function', function: called } = record(value, path);
+    const { id, type, function: called } = record(value, path);
     if (typeof id !== 'string' || id === '') return refuse(`${path}.id`, 'it has to be a text');
     if (this.#open.has(id)) return refuse(`${path}.id`, 'another call has this id');
-    if (type !== 'function') refuse(`${path}.type`, 'only the type "function" is supported');
+    if ((type ?? 'function') !== 'function') {
+      refuse(`${path}.type`, 'only the type "function" is supported');
+    }
     const fields = record(called, `${path}.function`);
     const name = text(fields, 'name', `${path}.function.`);
     if (name === null || name === '') return refuse(`${path}.function.name`, 'it is missing');
@@ -378,6 +398,7 @@ class LineReader {
     other: (part: Fields, place: string) => string | null = refusePart,
   ): string {
     const place = `${path}.content`;
+    if ((content ?? null) === null) return '';
     if (typeof content === 'string') return this.#count(content);
     if (!Array.isArray(content)) return refuse(place, 'it has to be a text or a list of parts');
     const texts = content.flatMap((value, at) => {
@@ -502,7 +523,7 @@ export function answerText(facts: AnswerFacts, final: FinalAnswer, usage: Usage 
 }
 
 function callOf({ id, name, arguments: given }: ToolCall, at: number): object {
-  const args = typeof given === 'string' ? given : JSON.stringify(given ?? {});
+  const args = typeof given === 'string' ? given || '{}' : JSON.stringify(given ?? {});
   const called = { name, arguments: args };
   return { id: id === '' ? madeCallId(at) : id, type: 'function', function: called };
 }
@@ -529,11 +550,16 @@ export class ChunkWriter {
   }
 
   first(): string {
-    return this.#chunk({ role: 'assistant', content: '', refusal: null });
+    return this.#chunk({ role: 'assistant', content: '' });
   }
 
   text(content: string): string {
     return this.#chunk({ content });
+  }
+
+  /** Keeps the connection open. */
+  silence(): string {
+    return this.#chunk({});
   }
 
   /** The calls, the reason of the end, and the usage if the client wants it. */
@@ -623,7 +649,6 @@ export function refusalOfEnd(
     case 'fault':
       return { status: 500, code: 'fault', message: sentence, headers: notAgain };
     case 'busy':
-      return { status: 503, code: end.apology, message: sentence, headers: { 'retry-after': '5' } };
     case 'no_answer':
     case 'no_consensus':
     case 'unfinished':
