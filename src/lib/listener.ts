@@ -67,7 +67,10 @@ export type ListenerHandle = {
    *   has none, too
    */
   answer(handler: Handler, path?: string): void;
-  /** The last release closes the socket, after the answers under way, at most after `graceMs`. */
+  /**
+   * The last release closes the socket, after the answers under way, at most after `graceMs`. A
+   * second call of the same handle can shorten that time.
+   */
   release(graceMs: number): Promise<void>;
 };
 
@@ -178,6 +181,8 @@ class Listener {
   /** Handlers of paths that were released last. They answer while the listener closes. */
   readonly #released = new Map<string, Handler>();
   #holders = 0;
+  /** null: it is open. */
+  #closed: Promise<void> | null = null;
 
   constructor(
     { host, port }: ListenPlace,
@@ -252,14 +257,20 @@ class Listener {
         this.#byPath.set(path, handler);
       },
       release: async (graceMs) => {
-        if (!held) return;
-        held = false;
-        this.#holders--;
-        if (own !== null) this.#leave(own);
-        if (this.#holders > 0) return;
-        for (const [path, handler] of this.#released) this.#byPath.set(path, handler);
-        forget();
-        await this.#close(graceMs);
+        if (held) {
+          held = false;
+          this.#holders--;
+          if (own !== null) this.#leave(own);
+          if (this.#holders === 0) {
+            for (const [path, handler] of this.#released) this.#byPath.set(path, handler);
+            forget();
+            this.#closed = this.#close();
+          }
+        }
+        if (this.#closed === null) return;
+        const end = setTimeout(() => this.#connections.destroy(), graceMs);
+        await this.#closed;
+        clearTimeout(end);
       },
     };
   }
@@ -274,13 +285,9 @@ class Listener {
   }
 
   /** Waits for the answers under way. A connection closes as soon as it has none. */
-  #close(graceMs: number): Promise<void> {
+  #close(): Promise<void> {
     return new Promise((resolve) => {
-      const end = setTimeout(() => this.#connections.destroy(), graceMs);
-      this.#server.close(() => {
-        clearTimeout(end);
-        resolve();
-      });
+      this.#server.close(() => resolve());
       this.#connections.close();
     });
   }

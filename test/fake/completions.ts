@@ -93,9 +93,7 @@ export async function startCompletions(given: Start = {}): Promise<RunningComple
     async [Symbol.asyncDispose]() {
       ending.abort();
       await running;
-      const disposed = channel[Symbol.asyncDispose]();
-      clock.pass(2_000);
-      await disposed;
+      await channel[Symbol.asyncDispose]();
     },
   };
 }

@@ -13,7 +13,7 @@ import {
 import { answersOf, exchange, post, readAll, type Answer } from '../../../test/fake/webhook.ts';
 import { createListeners } from '../../lib/listener.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
-import { until } from '../../../test/support/waiting.ts';
+import { until, within } from '../../../test/support/waiting.ts';
 import { bodyBytesMax } from './api-frame.ts';
 
 const good = JSON.stringify(question());
@@ -250,4 +250,16 @@ test('a client that reads nothing gets no more than its connection takes', async
     whole.length,
   );
   assert.ok(content.length < 100);
+});
+
+test('the end of the channel waits for no client that reads nothing', async () => {
+  const api = await startCompletions();
+  const socket = connect(api.port, '127.0.0.1');
+  socket.pause();
+  socket.on('error', () => {});
+  socket.write(request(JSON.stringify(question({ stream: true }))));
+  const open = await api.opened();
+  open.show('x'.repeat(30_000_000));
+  await within('the disposal', Promise.resolve(api[Symbol.asyncDispose]()));
+  socket.destroy();
 });

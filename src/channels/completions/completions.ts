@@ -16,10 +16,10 @@ import type { Inbound } from '../../domain/message.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { pauseUntil, type Deadlines } from '../../lib/deadlines.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
 import { describeBindError, type ListenerHandle, type Listeners } from '../../lib/listener.ts';
 import { nodeCrypto } from '../../lib/node-http.ts';
-import { aborted, stopOf, unlessStopped } from '../../lib/stop.ts';
+import { aborted } from '../../lib/stop.ts';
 import {
   HealthState,
   type Channel,
@@ -84,7 +84,6 @@ class Completions implements CompletionsChannel {
   /** In seconds since 1970. */
   readonly #created: number;
   #listener: ListenerHandle | null = null;
-  #released: Promise<void> | null = null;
 
   constructor(deps: CompletionsDeps) {
     this.#deps = deps;
@@ -117,7 +116,7 @@ class Completions implements CompletionsChannel {
     this.#health.become('up');
     await aborted(signal);
     this.#health.become('stopped');
-    void this.#release();
+    void this.#listener.release(underWayMs);
   }
 
   openRequest({ conversation }: { readonly conversation: ConversationId }): OpenRequest | null {
@@ -149,25 +148,15 @@ class Completions implements CompletionsChannel {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { openRequests, deadlines } = this.#deps;
-    const released = this.#release();
-    if (openRequests.newest !== null && openRequests.newest.channel !== this) return;
+    const { openRequests } = this.#deps;
+    if (openRequests.newest !== null && openRequests.newest.channel !== this) {
+      void this.#listener?.release(underWayMs);
+      return;
+    }
     openRequests.newest = null;
     openRequests.failAll();
-    const giveUp = new AbortController();
-    const inTime = unlessStopped(
-      released.then(() => true),
-      stopOf(giveUp.signal),
-    );
-    void pauseUntil(deadlines, disposeGraceMs, giveUp.signal).then(() => giveUp.abort());
-    if (await inTime) return giveUp.abort();
+    await this.#listener?.release(disposeGraceMs);
     openRequests.destroyAll();
-    await released;
-  }
-
-  #release(): Promise<void> {
-    this.#released ??= this.#listener?.release(underWayMs) ?? Promise.resolve();
-    return this.#released;
   }
 
   #handler(receive: Receive, stopped: AbortSignal): ReturnType<typeof createApiHandler> {
