@@ -228,8 +228,23 @@ function withNamedCalls(end: Decision | Abandoned): Decision | Abandoned {
   return { ...end, text: end.calls.map(({ name }) => `[calls ${name}]`).join('\n') };
 }
 
+type ContextArguments = ConstructorParameters<typeof PipelineTurnContext>;
+
 /** The turn context of a request: its agent has no notes, and nobody who could approve a call. */
 class RequestContext extends PipelineTurnContext {
+  readonly #client: string;
+
+  constructor(...[deps, claim, brain, deadlineAt]: ContextArguments) {
+    super(deps, claim, brain, deadlineAt);
+    const { channel, sender } = claim.message;
+    this.#client = `${channel}\0\0${sender.id}`;
+  }
+
+  /** All requests of a client: each repeats its conversation, which providers cache. */
+  override get conversation(): string {
+    return this.#client;
+  }
+
   override notes(): Promise<readonly Note[]> {
     return Promise.resolve([]);
   }

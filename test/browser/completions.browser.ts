@@ -130,7 +130,6 @@ browserTest(
     await page.getByRole('heading', { name: `Message ${id.slice('chatcmpl-'.length)}` }).waitFor();
     await page.getByText('Answered by').first().waitFor();
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.emulateMedia({ colorScheme: 'dark' });
     await view.assertAccessible();
     await view.assertFits();
   },

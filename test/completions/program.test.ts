@@ -39,8 +39,8 @@ type Options = {
 };
 
 /**
- * Brains: `echo`, private and routed, with a cloud model too; `cloud`, public, with a price; `door`,
- * public and local. The last two have no route.
+ * Brains: `echo`, private and routed, with a cloud model too; `cloud`, public, with a price;
+ * `door`, public and local. The last two have no route.
  */
 async function place(script: Script, options: Options = {}) {
   const { kind = 'sqlite', cloudly = { answer: 'of the cloud' }, budget, agent } = options;
@@ -233,7 +233,8 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
 
     if (kind === 'memory') return;
     test('a request that a killed process leaves is abandoned, and asked no more', async () => {
-      await using it = await place({ answer: 'late', delayMs: 600_000 }, { kind });
+      const wait = held();
+      await using it = await place({ answer: 'late', after: wait.after }, { kind });
       {
         await using first = await it.start();
         const asking = it.ask(question('door', said('hello'))).catch(() => null);
@@ -245,9 +246,22 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       await using _ = await it.startHere();
       assert.equal(await outcomeOf(it), 'abandoned');
       assert.equal(it.model.calls.length, 1);
+      wait.go();
     });
   });
 }
+
+test('the prompt of a request is measured against the last one of its client', async () => {
+  await using it = await place({ answer: 'hello' });
+  await using _ = await it.startHere();
+  const first = [said('a question of some length, and with many words')];
+  await answerOf(await it.ask({ ...question('door', ...first), user: 'ada' }));
+  const grown = [...first, { role: 'assistant', content: 'hello' }, said('more')];
+  const { id } = await answerOf(await it.ask({ ...question('door', ...grown), user: 'ada' }));
+  const story = (await it.read(`/messages/${id.replace('chatcmpl-', '')}`)) as Story;
+  const step = story.trace!.steps.find(({ kind }) => kind === 'model');
+  assert.ok(step?.kind === 'model' && step.reuse! > 0.5, JSON.stringify(step));
+});
 
 test('a stream grows, and ends with the usage that its client wants', async () => {
   await using it = await place({ answer: 'one two three' });
@@ -289,12 +303,13 @@ test('a stop gives requests under way their time, and takes no new ones', async 
   await using service = await it.startHere();
   const asking = it.ask(question('door', said('hello')));
   await it.model.call(0);
-  service.stop();
+  const ended = service.stop();
   await service.saw('"draining"');
   wait.go();
   const response = await asking;
   assert.equal(response.status, 200);
   assert.equal((await answerOf(response)).choices[0]?.message.content, 'in time');
+  await ended;
 });
 
 test('an agent runs the tools granted to the API, and none that would need a person', async () => {

@@ -240,6 +240,22 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
         assert.equal(await house.outcome(other.id), 'reply');
       });
 
+    it('a takeover ends the request under way, and no brain answers it later', async (place) => {
+      await using house = await openHouse(place);
+      const { brain, stops } = hanging();
+      await house.use(brain);
+      const { client, id, conversation } = await house.door.ask({});
+      await until('the turn', () => stops.length === 1);
+      const where = { channel: completionsChannel, conversation };
+      const { takeovers } = house.store.ledger;
+      assert.equal(typeof (await takeovers.hold(where)), 'object');
+      await until('the error', () => client.failed !== null);
+      house.door.waiting.clear();
+      assert.equal(await takeovers.giveBack(where), 'done');
+      assert.equal(await house.outcome(id), 'abandoned');
+      assert.equal(stops.length, 1);
+    });
+
     it('a bug ends its request with a fault, and its message is a dead letter', async (place) => {
       await using house = await openHouse(place);
       await house.use(brainOf(async () => reply('hi')));
@@ -345,7 +361,7 @@ test('the newest four pictures of a request are shown, older ones stay as words'
   await until('the reply', () => client.reply !== null);
   const { given, attachments } = seen[0]!;
   const shown = given!.before.map((line) => {
-    const bytes = 'pictures' in line ? line.pictures!.map((one) => one.bytes[0]) : [];
+    const bytes = 'pictures' in line ? line.pictures.map((one) => one.bytes[0]) : [];
     return [line.text, ...bytes];
   });
   assert.deepEqual(shown, [
@@ -367,7 +383,7 @@ test('an unreadable picture of the newest message refuses the request', async ()
   await until('the reply', () => client.reply !== null);
   assert.equal(client.ended?.kind === 'refused' && client.ended.fault, 'picture');
   assert.equal(client.reply?.isApology, true);
-  assert.match(client.reply!.text, /I cannot get files here/);
+  assert.match(client.reply.text, /I cannot get files here/);
 });
 
 test('a request with tools that no model can call is refused for its tools', async () => {

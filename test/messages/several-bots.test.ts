@@ -182,7 +182,10 @@ test('commands find each of several channels by its name', async () => {
   assert.deepEqual(await listed('intake'), ['intake@webhook']);
   assert.deepEqual(await listed('webhook'), ['webhook']);
   assert.deepEqual(await listed('support:71002'), []);
-  assert.match(String(await listed('slack')), /is one of .*webhook, completions, support, intake, or a bot/);
+  assert.match(
+    String(await listed('slack')),
+    /is one of .*webhook, completions, support, intake, or a bot/,
+  );
 });
 
 test('a bot whose token is refused leaves the other channels as they are', async () => {

@@ -22,9 +22,9 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'A page whose host name was bent to this machine reads along.',
-    file: 'src/admin/http/auth.ts',
-    find: 'return name !== null && (ownNames.has(name) || isAllowed(name, allowed));',
-    replace: 'return name !== null || isAllowed(host, allowed);',
+    file: 'src/lib/known-host.ts',
+    find: 'return name !== null && (ownNames.has(name) || isAllowedHost(name, allowed));',
+    replace: 'return name !== null || isAllowedHost(host, allowed);',
   },
   {
     name: 'A write without If-Match changes whatever is there.',
@@ -107,8 +107,8 @@ export const admin: readonly Fault[] = [
   {
     name: 'A frame tells the reply’s text to whoever listens.',
     file: 'src/telemetry/live-events.ts',
-    find: 'const model = isReply ? decision.model : null;',
-    replace: 'const model = isReply ? (decision.text as never) : null;',
+    find: "const model = decision.kind === 'reply' ? decision.model : null;",
+    replace: "const model = decision.kind === 'reply' ? (decision.text as never) : null;",
   },
   {
     name: 'What a parser quotes of a message stands in the log.',

@@ -41,8 +41,8 @@ export const oneView: readonly Fault[] = [
   {
     name: 'A bot that works is shown as one that begins, by an instance that waits for it.',
     file: 'src/admin/reports/merging.ts',
-    find: 'if (whole.members.length > 0 && isMessenger(channel))',
-    replace: 'if (whole.members.length < 0 && isMessenger(channel))',
+    find: 'if (whole.members.length > 0 && isMessengerType(type))',
+    replace: 'if (whole.members.length < 0 && isMessengerType(type))',
   },
   {
     name: 'What a row carries along, such as what was said, is told to the other instances.',

@@ -41,8 +41,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'An address is unbound though the new configuration still listens there.',
     file: 'src/lib/listener.ts',
-    find: 'if (this.#holders > 0) return;',
-    replace: '',
+    find: 'if (this.#holders === 0) {',
+    replace: 'if (this.#holders >= 0) {',
   },
   {
     name: 'The pause between tries grows without a bound.',

@@ -83,7 +83,7 @@ test('one flag leaves the other address to the file', async () => {
   assert.equal(told!['admin'], `http://${on(scene.own.admin)}/ui`);
 });
 
-test('a flag moves the completions API, also when the file has another address for it', async () => {
+test('a flag moves the completions API, even if the file has another address', async () => {
   await using scene = await stage();
   const [port, own] = [await freePort(), await freePort()];
   const completions = { token_env: 'WEBHOOK_SECRET', bind: on(port) };

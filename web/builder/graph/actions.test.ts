@@ -116,3 +116,15 @@ test('a list that is missing is made, and names that are taken are not given aga
     ['assistant', 'brain', 'brain-2'],
   );
 });
+
+test('a removed brain is no longer among those that API clients can use', () => {
+  const document = {
+    brains: [{ name: 'one' }, { name: 'two' }],
+    completions: { token_env: 'T', brains: ['two', 'one'] },
+  };
+  const text = actions.removeFrom({ text: JSON.stringify(document), document }, ['brains', 1])!;
+  assert.deepEqual(JSON.parse(text), {
+    brains: [{ name: 'one' }],
+    completions: { token_env: 'T', brains: ['one'] },
+  });
+});

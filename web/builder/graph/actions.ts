@@ -63,7 +63,10 @@ export function addTo(written: Written, list: Path): string | null {
   return append(written, list, startOf([...list, at], written.document));
 }
 
-/** Removes a channel, brain, model or route; the routes of a channel or brain go with it. */
+/**
+ * Removes a channel, brain, model or route. The routes of a channel or brain go with it, and the
+ * place of a brain among those that API clients can use.
+ */
 export function removeFrom({ text, document }: Written, path: Path): string | null {
   const without = removeAt(text, path);
   const [list] = path;
@@ -74,9 +77,13 @@ export function removeFrom({ text, document }: Written, path: Path): string | nu
   const gone = nameOf(valueAt(document, path));
   const twins = entriesOf(document, [list!]).filter(({ value }) => nameOf(value) === gone);
   if (gone === '' || twins.length > 1) return without;
-  return removeAll(without, document, ({ value }) => {
+  const left = removeAll(without, document, ({ value }) => {
     return (isChannel ? routedNameIn(value ?? undefined) : textAt(value, 'brain')) === gone;
   });
+  const offered = ['completions', 'brains'];
+  const names = valueAt(document, offered);
+  const at = !isChannel && isList(names) ? names.indexOf(gone) : -1;
+  return left === null || at < 0 ? left : removeAt(left, [...offered, at]);
 }
 
 type RouteEntry = ReturnType<typeof entriesOf>[number];

@@ -1,7 +1,7 @@
 /**
  * Deletes rows whose retention is over, in small steps with pauses on the connection for slow
- * reads. So no message waits for it. Conversations stay until a person deletes them, except those of
- * API requests.
+ * reads. So no message waits for it. Conversations stay until a person deletes them, except those
+ * of API requests.
  */
 import { dayMs } from '../../../lib/durations.ts';
 import { completionsChannel } from '../../../domain/ids.ts';
