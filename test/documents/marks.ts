@@ -30,7 +30,7 @@ export const marks: Readonly<Record<string, Mark>> = {
   },
   network: {
     why: 'it fetches something, or asks another machine',
-    holds: /https:|npm (?:install|ci)|ollama pull|apt|ssh|[A-Z]+_HOST|192\.168|\.tgz/,
+    holds: /https:|npm (?:install|ci)|pip install|ollama pull|apt|ssh|[A-Z]+_HOST|192\.168|\.tgz/,
   },
   checkout: { why: 'it builds the checkout or tests it', holds: /npm |node bench/ },
   terminal: {

@@ -4,6 +4,10 @@ import type { Stage } from './run-page.ts';
 const secret = 'export WEBHOOK_SECRET="$(openssl rand -hex 32)"\n';
 const made = `svc init --yes --channel webhook --provider ollama --model llama3.2\n${secret}`;
 const running = `${made}svc serve\n`;
+const withCompletions = `${made}export COMPLETIONS_TOKEN="$(openssl rand -hex 32)"
+jq '.completions = {"token_env": "COMPLETIONS_TOKEN"}' svc.json > new.json && mv new.json svc.json
+svc serve
+`;
 const withOperator = `${made}export ADMIN_TOKEN="$(openssl rand -hex 32)"
 jq '.admin = {"token_env": "ADMIN_TOKEN"}' svc.json > new.json && mv new.json svc.json
 svc serve
@@ -65,6 +69,7 @@ export const stages: Readonly<Record<string, Stage>> = {
   'docs/how-to/several-bots.md': { examples: true },
   'docs/how-to/test-in-ci.md': { before: made },
   'docs/how-to/upgrade-and-roll-back.md': { before: running },
+  'docs/how-to/use-brains-as-models.md': { before: made },
   'docs/how-to/watch-with-prometheus-and-grafana.md': { before: running },
   'docs/how-it-works/agents.md': { examples: true },
   'docs/how-it-works/postgres.md': { before: `${onServer}svc serve\nend_all\n`, postgres: true },
@@ -75,6 +80,7 @@ export const stages: Readonly<Record<string, Stage>> = {
   'docs/recipes/support-bot.md': { before: `${ofTelegram}${withFiles}`, examples: true },
   'docs/recipes/ollama-context.md': { before: made },
   'docs/reference/command-line.md': { before: withStories, examples: true },
+  'docs/reference/completions.md': { before: withCompletions },
   'docs/reference/webhook.md': { before: withOperator },
   'examples/many/README.md': { before: onServer, postgres: true },
 };

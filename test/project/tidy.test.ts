@@ -396,34 +396,36 @@ const linesMost: Record<string, number> = {
   'apps/setup': 3_300,
   // The metrics page reads the use of budgets, and shows cost, approvals and first words.
   // Channels are found by name, bot or key.
-  'src/admin': 8_800,
-  'src/app': 7_300,
-  'src/brains': 12_700,
-  // Routes look at the former ids of groups and at the channels of threads.
-  'src/channels': 9_150,
+  'src/admin': 8_850,
+  'src/app': 7_400,
+  'src/brains': 12_850,
+  // Routes look at the former ids of groups and at the channels of threads. The API of chat
+  // completions is a channel: a frame for APIs, the JSON of this one, and its open requests.
+  'src/channels': 10_600,
   // `svc routes` explains each route.
-  'src/cli': 10_650,
+  'src/cli': 10_700,
   'src/cluster': 1_650,
-  // The check of names, conditions and commands of routes, and their changes in words.
-  'src/config': 7_800,
-  'src/domain': 4_850,
+  // The check of names, conditions and commands of routes, and their changes in words. The same
+  // of the block `completions`, beside which channels and routes may be absent.
+  'src/config': 8_000,
+  'src/domain': 4_980,
   'src/ledger': 27_650,
-  'src/lib': 5_800,
+  'src/lib': 5_880,
   'src/main.ts': 150,
-  // A message takes its route when it is accepted.
-  'src/pipeline': 5_900,
+  // A message takes its route when it is accepted. A request has a turn of its own.
+  'src/pipeline': 6_220,
   'src/secrets': 1_600,
   // The catalog has kind, labels and meaning of each metric, for the page and the reference.
   'src/telemetry': 2_950,
 };
 /**
- * The limits of the program, and its goals. The last 2,600 lines came with several channels of one
- * type, and with routes that have conditions.
+ * The limits of the program, and its goals. The last 2,700 lines came with the API of chat
+ * completions, half of them its channel.
  */
-const whole = { lines: { most: 116_600, goal: 85_000 }, files: { most: 650, goal: 500 } };
+const whole = { lines: { most: 119_300, goal: 85_000 }, files: { most: 655, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
-const coreLines = { most: 51_100, goal: 45_000 };
+const coreLines = { most: 53_500, goal: 45_000 };
 
 test('each room, the core and the whole stay within their budget of lines', (t) => {
   const row = (name: string, files: readonly string[], most: number, goal?: number) => {
