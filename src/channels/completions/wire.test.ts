@@ -179,7 +179,7 @@ test('texts come as they are, as parts, and from the roles of any client', () =>
         { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
         user(''),
         { role: 'assistant', content: null, refusal: 'Never.' },
-        { role: 'assistant', content: '' },
+        { role: 'assistant', content: ' \n' },
         { role: 'system', content: '' },
         user('three'),
         { role: 'assistant', content: 'thr' },
@@ -187,11 +187,10 @@ test('texts come as they are, as parts, and from the roles of any client', () =>
     }),
   );
   assert.equal(request.system, 'Be brief.\n\none\ntwo');
-  assert.equal(request.newest, 4);
+  assert.equal(request.newest, 3);
   assert.deepEqual(request.lines, [
     said('one\ntwo'),
     { role: 'assistant', text: 'No.' },
-    said(''),
     { role: 'assistant', text: 'Never.' },
     said('three'),
     { role: 'assistant', text: 'thr' },
@@ -261,7 +260,6 @@ test('empty lists, an empty format and fields of other programs are as good as a
   const lines = linesOf(empties[0]!, empties[1]!, called, empties[2]!, user());
   const made = { id: 'a', name: 'look', arguments: {} };
   assert.deepEqual(lines, [
-    said(''),
     { role: 'calls', text: '', calls: [made] },
     { role: 'result', call: made, text: '' },
     said('hi'),

@@ -238,6 +238,8 @@ class LineReader {
   readonly pictures = new Map<string, GivenPicture>();
   readonly #key: string;
   #newest: { readonly at: number; readonly path: string } | null = null;
+  /** The place of the last line of the user if it says nothing. */
+  #blank: string | null = null;
   /** The last system text, and its place among the lines. */
   #lastSystem: { readonly at: number; readonly path: string } | null = null;
   #characters = 0;
@@ -249,6 +251,7 @@ class LineReader {
 
   end(): { readonly lines: readonly GivenLine[]; readonly newest: number } {
     this.#refuseOpen();
+    if (this.#blank !== null) refuse(this.#blank, 'the newest message of the user is empty');
     if (this.#newest === null && this.#lastSystem !== null) {
       // Some clients give their instructions in system messages alone: the last one is the newest.
       this.#newest = this.#lastSystem;
@@ -258,8 +261,6 @@ class LineReader {
     if (this.#newest === null) refuse('messages', 'there is no message of the role "user"');
     const { at, path } = this.#newest;
     const line = this.#lines[at]!;
-    const isEmpty = line.role === 'user' && line.text.trim() === '' && line.media.length === 0;
-    if (isEmpty) refuse(`${path}.content`, 'the newest message of the user is empty');
     if (line.role === 'user' && line.text.length > newestCharactersMax) {
       tooLong('the newest message of the user is too long');
     }
@@ -278,7 +279,7 @@ class LineReader {
       case 'system':
       case 'developer': {
         const given = this.#textOf(message['content'], path);
-        if (given === '') return;
+        if (given.trim() === '') return;
         this.systems.push(given);
         this.#lastSystem = { at: this.#lines.length, path };
         return;
@@ -304,6 +305,9 @@ class LineReader {
       media.push(this.#readPicture(part['image_url'], `${place}.image_url`));
       return null;
     });
+    // Some providers refuse an empty line: HKUDS/nanobot#949.
+    this.#blank = given.trim() === '' && media.length === 0 ? `${path}.content` : null;
+    if (this.#blank !== null) return;
     this.#newest = { at: this.#lines.length, path };
     this.#lines.push({ role: 'user', text: given, media });
   }
@@ -353,7 +357,7 @@ class LineReader {
     if (calls.length > toolsMax) refuse(place, `there are more than ${toolsMax}`);
     const read = calls.map((call, at) => this.#readCall(call, `${place}.${at}`));
     if (read.length > 0) this.#lines.push({ role: 'calls', text: said, calls: read });
-    else if (said !== '') this.#lines.push({ role: 'assistant', text: said });
+    else if (said.trim() !== '') this.#lines.push({ role: 'assistant', text: said });
   }
 
   #readCall(value: unknown, path: string): ToolCall {
@@ -522,10 +526,10 @@ export function answerText(facts: AnswerFacts, final: FinalAnswer, usage: Usage 
   return JSON.stringify({ ...all, usage: usageOf(usage) });
 }
 
-function callOf({ id, name, arguments: given }: ToolCall, at: number): object {
+function callOf({ id, name, arguments: given }: ToolCall, at: number) {
   const args = typeof given === 'string' ? given || '{}' : JSON.stringify(given ?? {});
   const called = { name, arguments: args };
-  return { id: id === '' ? madeCallId(at) : id, type: 'function', function: called };
+  return { id: id === '' ? madeCallId(at) : id, type: 'function', function: called } as const;
 }
 
 function usageOf(usage: Usage | null): object {
@@ -564,9 +568,15 @@ export class ChunkWriter {
 
   /** The calls, the reason of the end, and the usage if the client wants it. */
   last({ calls, reason }: FinalAnswer, usage: Usage | null): string {
-    const parts = calls.map((call, index) =>
-      this.#chunk({ tool_calls: [{ index, ...callOf(call, index) }] }),
-    );
+    // Some clients read no arguments beside the name: ggml-org/llama.cpp#22722.
+    const parts = calls.flatMap((call, index) => {
+      const { function: called, ...rest } = callOf(call, index);
+      const { name, arguments: text } = called;
+      return [
+        { ...rest, function: { name, arguments: '' } },
+        { function: { arguments: text } },
+      ].map((part) => this.#chunk({ tool_calls: [{ index, ...part }] }));
+    });
     parts.push(this.#chunk({}, reason));
     if (this.#includesUsage) {
       parts.push(eventOf({ ...this.#head, choices: [], usage: usageOf(usage) }));
