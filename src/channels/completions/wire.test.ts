@@ -67,7 +67,7 @@ const faults: readonly [unknown, string | undefined, string?][] = [
     'messages.0.content.0.image_url.url',
   ],
   [
-    body({ messages: [user([picture('data:image/png;base64,AA A')])] }),
+    body({ messages: [user([picture('data:image/png;base64,AA-A')])] }),
     'messages.0.content.0.image_url.url',
   ],
   [
@@ -225,8 +225,10 @@ test('a picture becomes media with its type and size', () => {
   const lines = linesOf(user([{ type: 'text', text: 'what?' }, picture(url)]));
   const media = { type: 'image/jpeg', reference: 'picture', file: 'key/0', bytes: 4 };
   assert.deepEqual(lines, [said('what?', [media])]);
-  const named = linesOf(user([{ type: 'text', text: '' }, picture(url.replace('JPEG', 'jpg'))]));
-  assert.deepEqual(named, [said('', [media])]);
+  for (const other of ['jpg;base64,AAAA\r\nAA==\n', 'jpeg;charset=utf-8;base64,AAAAAA']) {
+    const parts = [{ type: 'text', text: '' }, picture(`data:image/${other}`)];
+    assert.deepEqual(linesOf(user(parts)), [said('', [media])]);
+  }
   const all = read(body({ messages: Array(6).fill(user([picture(tiny)])) }));
   assert.deepEqual([...all.pictures.keys()], ['key/2', 'key/3', 'key/4', 'key/5']);
 });

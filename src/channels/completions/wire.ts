@@ -38,7 +38,7 @@ export type ParsedRequest = {
   readonly pictures: Map<string, GivenPicture>;
 };
 
-/** `base64` is well-formed. */
+/** `base64` is well-formed, without padding. */
 export type GivenPicture = { readonly base64: string; readonly bytes: number };
 
 const linesMax = 4_096;
@@ -318,7 +318,7 @@ class LineReader {
     const place = isText ? path : `${path}.url`;
     const url = isText ? value : record(value, path)['url'];
     if (typeof url !== 'string') return refuse(place, 'it has to be a text');
-    const head = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i.exec(url.slice(0, 100));
+    const head = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;[^;,]*)*?;base64,/i.exec(url.slice(0, 100));
     if (head === null) {
       return refuse(place, 'svc fetches no address; send the picture as data:image/…;base64,…');
     }
@@ -326,12 +326,12 @@ class LineReader {
     if (!pictureTypes.has(type)) {
       return refuse(place, `svc reads no ${type}; send PNG, JPEG or GIF`);
     }
-    const base64 = url.slice(head[0].length);
-    if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
+    // Some encoders break lines, and some write no padding.
+    const base64 = url.slice(head[0].length).replace(/[\s=]+/g, '');
+    if (base64.length % 4 === 1 || !/^[A-Za-z0-9+/]+$/.test(base64)) {
       return refuse(place, 'it is no valid base64');
     }
-    const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
-    const bytes = (base64.length / 4) * 3 - padding;
+    const bytes = Math.floor((base64.length * 3) / 4);
     const file = `${this.#key}/${this.#pictureCount++}`;
     this.pictures.set(file, { base64, bytes });
     if (this.pictures.size > picturesMax) {
