@@ -151,7 +151,8 @@ function refuseUnsupported(body: Fields): void {
   }
   const format = record(body['response_format'] ?? {}, 'response_format');
   if ((format['type'] ?? 'text') !== 'text') {
-    refuse('response_format', 'only the type "text" is supported', 'unsupported_parameter');
+    const why = 'only the type "text" is supported; for JSON of a given form, send a tool';
+    refuse('response_format', why, 'unsupported_parameter');
   }
   for (const one of list(body['modalities'] ?? [], 'modalities')) {
     if (one !== 'text') refuse('modalities', 'only "text" is supported', 'unsupported_parameter');
