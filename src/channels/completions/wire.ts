@@ -572,10 +572,10 @@ export class ChunkWriter {
     // Some clients read no arguments beside the name: ggml-org/llama.cpp#22722.
     const parts = calls.flatMap((call, index) => {
       const { function: called, ...rest } = callOf(call, index);
-      const { name, arguments: text } = called;
+      const { name, arguments: args } = called;
       return [
         { ...rest, function: { name, arguments: '' } },
-        { function: { arguments: text } },
+        { function: { arguments: args } },
       ].map((part) => this.#chunk({ tool_calls: [{ index, ...part }] }));
     });
     parts.push(this.#chunk({}, reason));
