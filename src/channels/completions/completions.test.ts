@@ -251,7 +251,7 @@ test('an error after the first text, and another answer, end the stream without 
   }
 });
 
-test('a silent stream begins with its role, goes on without text, and may end in an error', async () => {
+test('a silent stream begins with its role, and its error is an event', async () => {
   await using api = await startCompletions();
   const asking = ask(api, chatPath, question({ stream: true }));
   const open = await api.opened();
