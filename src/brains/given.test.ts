@@ -123,7 +123,7 @@ for (const kind of ['tools_unsupported', 'tool_refused'] as const) {
   });
 }
 
-test('an answer that was cut before its first word is an empty reply for a client alone', async (t) => {
+test('an answer cut before its first word is an empty reply for a client alone', async (t) => {
   for (const conversation of [undefined, given]) {
     const [a, b] = three();
     const turn = think(t, [a, b], conversation && { given: conversation });
@@ -168,7 +168,7 @@ test('a cut text is marked for a client, and has a notice for a person', async (
   }
 });
 
-test('an agent whose last answer was cut before its first word replies to a client, too', async () => {
+test('an agent cut before its first word replies to a client, too', async () => {
   const stage = new Stage({ tools: [fakeTool('echo', 'page')] });
   const cut = { fails: 'empty_answer', more: { isCut: true, retryable: false } } as const;
   const answers = [calls(call('echo', {})), cut, cut];

@@ -160,7 +160,12 @@ test('the calls of a client’s tools are in the answer and in the stream', asyn
   await api.reply(answered('', { calls }), 'it calls look', 1);
   const events = eventsOf(await (await stream).text()).slice(1, -1) as Json[];
   const deltas = events.map((event) => (event['choices'] as Json[])[0]!['delta']);
-  assert.deepEqual(deltas, [{ tool_calls: [{ index: 0, ...sent[0] }] }, {}]);
+  const { function: called, ...head } = sent[0]!;
+  assert.deepEqual(deltas, [
+    { tool_calls: [{ index: 0, ...head, function: { ...called, arguments: '' } }] },
+    { tool_calls: [{ index: 0, function: { arguments: called.arguments } }] },
+    {},
+  ]);
 });
 
 const apology = (more: Partial<Decision> = {}): CompletionEnd => ({
@@ -246,7 +251,7 @@ test('an error after the first text, and another answer, end the stream without 
   }
 });
 
-test('a silent stream begins with its role, goes on without text, and may end in an error', async () => {
+test('a silent stream begins with its role, and its error is an event', async () => {
   await using api = await startCompletions();
   const asking = ask(api, chatPath, question({ stream: true }));
   const open = await api.opened();

@@ -67,7 +67,7 @@ const faults: readonly [unknown, string | undefined, string?][] = [
     'messages.0.content.0.image_url.url',
   ],
   [
-    body({ messages: [user([picture('data:image/png;base64,AA A')])] }),
+    body({ messages: [user([picture('data:image/png;base64,AA-A')])] }),
     'messages.0.content.0.image_url.url',
   ],
   [
@@ -179,7 +179,7 @@ test('texts come as they are, as parts, and from the roles of any client', () =>
         { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
         user(''),
         { role: 'assistant', content: null, refusal: 'Never.' },
-        { role: 'assistant', content: '' },
+        { role: 'assistant', content: ' \n' },
         { role: 'system', content: '' },
         user('three'),
         { role: 'assistant', content: 'thr' },
@@ -187,11 +187,10 @@ test('texts come as they are, as parts, and from the roles of any client', () =>
     }),
   );
   assert.equal(request.system, 'Be brief.\n\none\ntwo');
-  assert.equal(request.newest, 4);
+  assert.equal(request.newest, 3);
   assert.deepEqual(request.lines, [
     said('one\ntwo'),
     { role: 'assistant', text: 'No.' },
-    said(''),
     { role: 'assistant', text: 'Never.' },
     said('three'),
     { role: 'assistant', text: 'thr' },
@@ -226,8 +225,10 @@ test('a picture becomes media with its type and size', () => {
   const lines = linesOf(user([{ type: 'text', text: 'what?' }, picture(url)]));
   const media = { type: 'image/jpeg', reference: 'picture', file: 'key/0', bytes: 4 };
   assert.deepEqual(lines, [said('what?', [media])]);
-  const named = linesOf(user([{ type: 'text', text: '' }, picture(url.replace('JPEG', 'jpg'))]));
-  assert.deepEqual(named, [said('', [media])]);
+  for (const other of ['jpg;base64,AAAA\r\nAA==\n', 'jpeg;charset=utf-8;base64,AAAAAA']) {
+    const parts = [{ type: 'text', text: '' }, picture(`data:image/${other}`)];
+    assert.deepEqual(linesOf(user(parts)), [said('', [media])]);
+  }
   const all = read(body({ messages: Array(6).fill(user([picture(tiny)])) }));
   assert.deepEqual([...all.pictures.keys()], ['key/2', 'key/3', 'key/4', 'key/5']);
 });
@@ -261,7 +262,6 @@ test('empty lists, an empty format and fields of other programs are as good as a
   const lines = linesOf(empties[0]!, empties[1]!, called, empties[2]!, user());
   const made = { id: 'a', name: 'look', arguments: {} };
   assert.deepEqual(lines, [
-    said(''),
     { role: 'calls', text: '', calls: [made] },
     { role: 'result', call: made, text: '' },
     said('hi'),

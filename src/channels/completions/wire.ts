@@ -38,7 +38,7 @@ export type ParsedRequest = {
   readonly pictures: Map<string, GivenPicture>;
 };
 
-/** `base64` is well-formed. */
+/** `base64` is well-formed, without padding. */
 export type GivenPicture = { readonly base64: string; readonly bytes: number };
 
 const linesMax = 4_096;
@@ -151,7 +151,8 @@ function refuseUnsupported(body: Fields): void {
   }
   const format = record(body['response_format'] ?? {}, 'response_format');
   if ((format['type'] ?? 'text') !== 'text') {
-    refuse('response_format', 'only the type "text" is supported', 'unsupported_parameter');
+    const why = 'only the type "text" is supported; for JSON of a given form, send a tool';
+    refuse('response_format', why, 'unsupported_parameter');
   }
   for (const one of list(body['modalities'] ?? [], 'modalities')) {
     if (one !== 'text') refuse('modalities', 'only "text" is supported', 'unsupported_parameter');
@@ -238,6 +239,8 @@ class LineReader {
   readonly pictures = new Map<string, GivenPicture>();
   readonly #key: string;
   #newest: { readonly at: number; readonly path: string } | null = null;
+  /** The place of the last line of the user if it says nothing. */
+  #blank: string | null = null;
   /** The last system text, and its place among the lines. */
   #lastSystem: { readonly at: number; readonly path: string } | null = null;
   #characters = 0;
@@ -249,6 +252,7 @@ class LineReader {
 
   end(): { readonly lines: readonly GivenLine[]; readonly newest: number } {
     this.#refuseOpen();
+    if (this.#blank !== null) refuse(this.#blank, 'the newest message of the user is empty');
     if (this.#newest === null && this.#lastSystem !== null) {
       // Some clients give their instructions in system messages alone: the last one is the newest.
       this.#newest = this.#lastSystem;
@@ -258,8 +262,6 @@ class LineReader {
     if (this.#newest === null) refuse('messages', 'there is no message of the role "user"');
     const { at, path } = this.#newest;
     const line = this.#lines[at]!;
-    const isEmpty = line.role === 'user' && line.text.trim() === '' && line.media.length === 0;
-    if (isEmpty) refuse(`${path}.content`, 'the newest message of the user is empty');
     if (line.role === 'user' && line.text.length > newestCharactersMax) {
       tooLong('the newest message of the user is too long');
     }
@@ -278,7 +280,7 @@ class LineReader {
       case 'system':
       case 'developer': {
         const given = this.#textOf(message['content'], path);
-        if (given === '') return;
+        if (given.trim() === '') return;
         this.systems.push(given);
         this.#lastSystem = { at: this.#lines.length, path };
         return;
@@ -304,6 +306,9 @@ class LineReader {
       media.push(this.#readPicture(part['image_url'], `${place}.image_url`));
       return null;
     });
+    // Some providers refuse an empty line: HKUDS/nanobot#949.
+    this.#blank = given.trim() === '' && media.length === 0 ? `${path}.content` : null;
+    if (this.#blank !== null) return;
     this.#newest = { at: this.#lines.length, path };
     this.#lines.push({ role: 'user', text: given, media });
   }
@@ -314,7 +319,7 @@ class LineReader {
     const place = isText ? path : `${path}.url`;
     const url = isText ? value : record(value, path)['url'];
     if (typeof url !== 'string') return refuse(place, 'it has to be a text');
-    const head = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i.exec(url.slice(0, 100));
+    const head = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;[^;,]*)*?;base64,/i.exec(url.slice(0, 100));
     if (head === null) {
       return refuse(place, 'svc fetches no address; send the picture as data:image/…;base64,…');
     }
@@ -322,12 +327,12 @@ class LineReader {
     if (!pictureTypes.has(type)) {
       return refuse(place, `svc reads no ${type}; send PNG, JPEG or GIF`);
     }
-    const base64 = url.slice(head[0].length);
-    if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
+    // Some encoders break lines, and some write no padding.
+    const base64 = url.slice(head[0].length).replace(/[\s=]+/g, '');
+    if (base64.length % 4 === 1 || !/^[A-Za-z0-9+/]+$/.test(base64)) {
       return refuse(place, 'it is no valid base64');
     }
-    const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
-    const bytes = (base64.length / 4) * 3 - padding;
+    const bytes = Math.floor((base64.length * 3) / 4);
     const file = `${this.#key}/${this.#pictureCount++}`;
     this.pictures.set(file, { base64, bytes });
     if (this.pictures.size > picturesMax) {
@@ -353,7 +358,7 @@ class LineReader {
     if (calls.length > toolsMax) refuse(place, `there are more than ${toolsMax}`);
     const read = calls.map((call, at) => this.#readCall(call, `${place}.${at}`));
     if (read.length > 0) this.#lines.push({ role: 'calls', text: said, calls: read });
-    else if (said !== '') this.#lines.push({ role: 'assistant', text: said });
+    else if (said.trim() !== '') this.#lines.push({ role: 'assistant', text: said });
   }
 
   #readCall(value: unknown, path: string): ToolCall {
@@ -522,10 +527,10 @@ export function answerText(facts: AnswerFacts, final: FinalAnswer, usage: Usage 
   return JSON.stringify({ ...all, usage: usageOf(usage) });
 }
 
-function callOf({ id, name, arguments: given }: ToolCall, at: number): object {
+function callOf({ id, name, arguments: given }: ToolCall, at: number) {
   const args = typeof given === 'string' ? given || '{}' : JSON.stringify(given ?? {});
   const called = { name, arguments: args };
-  return { id: id === '' ? madeCallId(at) : id, type: 'function', function: called };
+  return { id: id === '' ? madeCallId(at) : id, type: 'function', function: called } as const;
 }
 
 function usageOf(usage: Usage | null): object {
@@ -564,9 +569,15 @@ export class ChunkWriter {
 
   /** The calls, the reason of the end, and the usage if the client wants it. */
   last({ calls, reason }: FinalAnswer, usage: Usage | null): string {
-    const parts = calls.map((call, index) =>
-      this.#chunk({ tool_calls: [{ index, ...callOf(call, index) }] }),
-    );
+    // Some clients read no arguments beside the name: ggml-org/llama.cpp#22722.
+    const parts = calls.flatMap((call, index) => {
+      const { function: called, ...rest } = callOf(call, index);
+      const { name, arguments: args } = called;
+      return [
+        { ...rest, function: { name, arguments: '' } },
+        { function: { arguments: args } },
+      ].map((part) => this.#chunk({ tool_calls: [{ index, ...part }] }));
+    });
     parts.push(this.#chunk({}, reason));
     if (this.#includesUsage) {
       parts.push(eventOf({ ...this.#head, choices: [], usage: usageOf(usage) }));
