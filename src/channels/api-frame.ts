@@ -2,10 +2,9 @@
  * Lets the requests of an HTTP API through to its routes, or refuses them. It knows nothing about
  * the API but its paths, its key and the form of its errors. The checks have one order, and the
  * first failed check gives the answer: host name (421), path (404), method (405), key (401), number
- * of requests (429), encoding (415), room (503), body (413, 400), and the key once more if it has
- * changed meanwhile. The content type does not matter: no page of another site can send the key.
+ * of requests (429), compression (415), room (503), body (413, 400), and the key once more if it
+ * has changed meanwhile. The content type does not matter: no page of another site knows the key.
  */
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TokenCheck } from '../lib/bearer.ts';
 import { collectBody, isUncompressed } from '../lib/collect-body.ts';
@@ -85,10 +84,10 @@ const refusals = {
   unauthorized: {
     status: 401,
     code: 'invalid_api_key',
-    detail: 'Send the header "Authorization: Bearer <key>" with the API key of this service.',
+    detail: 'The API key is missing or wrong. Send it as "Authorization: Bearer <key>".',
     headers: { 'www-authenticate': 'Bearer' },
   },
-  notJson: { status: 400, code: 'invalid_json', detail: 'The body is not valid JSON.' },
+  notJson: { status: 400, code: 'invalid_json', detail: 'The body is not valid JSON in UTF-8.' },
 } as const satisfies Record<string, ApiRefusal>;
 
 /** Makes the handler for the listener. */
@@ -170,7 +169,7 @@ class ApiFrame {
     await this.#deps.bodies.within({ bytes, whose: '' }, gone, read);
   }
 
-  /** The checks that need no body. */
+  /** The checks that need no body. Its type says nothing: curl names that of a form. */
   #checkContent({ headers }: IncomingMessage): ApiRefusal | null {
     if (!isUncompressed(headers['content-encoding'])) return refusals.compressed;
     if (Number(headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
@@ -186,9 +185,9 @@ class ApiFrame {
       return null;
     };
     if (end.kind === 'too_large') return refuse(refusals.bodyTooLarge, end.count);
-    if (!isUtf8(end.bytes)) return refuse(refusals.notUtf8);
     try {
-      return { value: JSON.parse(end.bytes.toString('utf8')) as unknown };
+      const text = new TextDecoder('utf-8', { fatal: true }).decode(end.bytes);
+      return { value: JSON.parse(text) as unknown };
     } catch {
       return refuse(refusals.notJson);
     }

@@ -16,7 +16,6 @@ export const sharedRefusals = {
     detail: 'Send the body uncompressed, without "Content-Encoding".',
     headers: { 'accept-encoding': 'identity' },
   },
-  notUtf8: { status: 400, code: 'invalid_json', detail: 'The body is not valid UTF-8.' },
   fault: { status: 500, code: 'fault', detail: 'Something went wrong here; try again.' },
 } as const satisfies Record<string, Refusal>;
 

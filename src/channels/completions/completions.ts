@@ -183,8 +183,8 @@ class Completions implements CompletionsChannel {
 
   #routeOf(asked: string, create: ApiRoute): ApiRoute | ApiRefusal {
     const { offered } = this.#deps;
-    // Some clients join their paths to a base URL that ends in a slash, or end a path in one.
-    const path = asked.replaceAll(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+    // Some clients join their paths to a base URL that ends in a slash, or end them in one.
+    const path = asked.replace(/\/+/g, '/').replace(/\/$/, '');
     switch (path) {
       case '/healthz':
         return { method: 'GET', isOpen: true, answer: () => '{"status":"ok"}' };
@@ -269,6 +269,5 @@ const notFound: ApiRefusal = {
   status: 404,
   code: 'not_found',
   detail:
-    'There is nothing at this path. The base URL of this API ends in /v1, and the paths behind ' +
-    'it are /models and /chat/completions.',
+    'svc answers /v1/models and /v1/chat/completions only; the base URL of this API ends in /v1.',
 };

@@ -9,6 +9,7 @@ export const bodyBytesMax = 1_048_576;
 export const refusals = {
   ...sharedRefusals,
   bodyTooLarge: bodyTooLarge(bodyBytesMax),
+  notUtf8: { status: 400, code: 'invalid_json', detail: 'The body is not valid UTF-8.' },
   notFound: {
     status: 404,
     code: 'not_found',
