@@ -445,20 +445,27 @@ test('a reply that was cut before its first word says so to the operator', async
 });
 
 test('an agent that clients use finds no notes, keeps none, and can ask nobody', async () => {
-  await using house = await openHouse({ storage: null, url: null });
-  await house.use(
-    brainOf(async (_turn, turnContext) => {
-      const notes = await turnContext.notes({ kind: 'conversation' });
-      const asked = await turnContext.ask({
-        hash: '',
-        tool: 'x',
-        rule: '',
-        arguments: {},
-      } as never);
-      return reply(`${notes.length} notes, ${asked}`);
-    }),
-  );
-  const { client } = await house.api.ask({});
-  await until('the reply', () => client.reply !== null);
-  assert.equal(client.reply?.text, '0 notes, unread');
+  await withPlace('sqlite', async (place) => {
+    await using house = await openHouse(place);
+    const scope = { kind: 'brain', brain: 'main' } as const;
+    const brain = brainOf(async ({ text }, turnContext) => {
+      const notes = await turnContext.notes(scope);
+      const note = { text, at: now(), sensitivity: 'public' } as const;
+      turnContext.keep({ kind: 'add', scope, note, notesMax: 9 });
+      const asked = await turnContext.ask({} as never);
+      return reply(`${notes.map((one) => one.text)} ${asked}`);
+    });
+    const hook = new FakePlatform();
+    const channels = [apiTo(house.api, brain), routed('webhook', hook.channel(), brain)];
+    const config = new RunningConfig('both', channels, brainsByName(brain));
+    assert.equal(await house.host.use(config), null);
+    await hook.say('ada', 'of Ada');
+    await until('the first reply', () => hook.delivered.length === 1);
+    const { client } = await house.api.ask({ text: 'of a client' });
+    await until('the reply', () => client.reply !== null);
+    assert.equal(client.reply?.text, ' unread', 'the note of the brain is not there');
+    await hook.say('ada', 'more');
+    await until('the second reply', () => hook.delivered.length === 2);
+    assert.match(hook.delivered[1]!.text, /^of Ada /, 'the client left no note');
+  });
 });

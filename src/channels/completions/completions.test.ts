@@ -122,6 +122,8 @@ test('a stream has the role, the text in parts, the reason, the usage and the en
   const usage = events.pop()!;
   assert.deepEqual(usage['choices'], []);
   assert.deepEqual(usage['usage'], { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
+  const isCors = (name: string): boolean => name.startsWith('access-control-');
+  assert.ok(![...answer.headers.keys()].some(isCors), 'web pages cannot read it');
   const choices = events.map((event) => (event['choices'] as Json[])[0]!);
   assert.deepEqual(
     choices.map(({ delta, finish_reason: reason }) => [delta, reason]),
