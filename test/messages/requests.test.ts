@@ -453,7 +453,7 @@ test('an agent that clients use finds no notes, keeps none, and can ask nobody',
       const note = { text, at: now(), sensitivity: 'public' } as const;
       turnContext.keep({ kind: 'add', scope, note, notesMax: 9 });
       const asked = await turnContext.ask({} as never);
-      return reply(`${notes.map((one) => one.text)} ${asked}`);
+      return reply(`${notes.map((one) => one.text).join()} ${asked}`);
     });
     const hook = new FakePlatform();
     const channels = [apiTo(house.api, brain), routed('webhook', hook.channel(), brain)];
