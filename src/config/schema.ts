@@ -420,7 +420,8 @@ const observability = {
     },
     allowed_hosts: {
       type: 'list',
-      description: 'Further host names by which clients may reach the loopback admin server.',
+      description:
+        'Further host names by which clients reach the admin server and `completions` on loopback.',
       items: { type: 'text', description: 'A host name without a port.' },
       default: [],
       added: true,

@@ -421,6 +421,15 @@ test("a reply of calls alone names the client's tools for the operator", async (
   assert.deepEqual([ended.usage?.inputTokens, ended.usage?.outputTokens], [7, 3]);
 });
 
+test('a reply that was cut before its first word says so to the operator', async () => {
+  await using house = await openHouse({ storage: null, url: null });
+  await house.use(brainOf(async () => reply('', { isCut: true })));
+  const { client } = await house.door.ask({});
+  await until('the reply', () => client.reply !== null);
+  assert.equal(client.reply?.text, '[cut off before its first word]');
+  assert.ok(client.ended?.kind === 'decided' && client.ended.decision.kind === 'reply');
+});
+
 test('an agent that clients use finds no notes, keeps none, and can ask nobody', async () => {
   await using house = await openHouse({ storage: null, url: null });
   await house.use(

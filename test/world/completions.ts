@@ -59,8 +59,8 @@ export const completions: Counterpart = {
 
 /** Asks by a package that is in the folder `modules`. */
 export async function askByNpm(world: World, door: string, client: string, modules: string) {
-  const script = join(import.meta.dirname, 'completions.mjs');
-  const args = [script, client, modules, door, key, picture];
+  const file = join(import.meta.dirname, 'completions.mjs');
+  const args = [file, client, modules, door, key, picture];
   await talk(world, `npm's ${client}`, process.execPath, args);
 }
 
@@ -127,15 +127,19 @@ function script(): Script {
         silent.over.push(call.over);
         return { answer: hello, between: (piece) => (piece < 3 ? undefined : never) };
       case 'Are you free?': {
-        const over = Promise.all(silent.over).then(() => {});
+        const after = allOver(silent.over);
         const next = Promise.withResolvers<void>();
         silent = { asked: next.promise, isAsked: next.resolve, over: [] };
-        return { answer: 'Yes.', after: over };
+        return { answer: 'Yes.', after };
       }
       default:
         return { answer: hello };
     }
   };
+}
+
+async function allOver(over: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.all(over);
 }
 
 const textOf = (content: Line['content']): string =>
