@@ -408,6 +408,23 @@ test('without room, and with a ledger that refuses or throws, the answer says so
   assert.ok(api.calls.some(([name]) => name === 'faulted'));
 });
 
+test('the texts of all open requests have a limit, and give their room back', async () => {
+  await using api = await startCompletions();
+  const content = 'x'.repeat(1_048_575);
+  const messages = [{ role: 'user', content: 'Hi.' }];
+  for (let at = 0; at < 3; at++) messages.unshift({ role: 'assistant', content });
+  const body = { model: 'support', messages };
+  const long = Array.from({ length: 21 }, () => ask(api, chatPath, body));
+  await api.opened(20);
+  const refused = await ask(api, chatPath, body);
+  assert.deepEqual([refused.status, (await errorOf(refused))['code']], [503, 'inbox_full']);
+  for (let at = 0; at < 21; at++) await api.reply(answered('Yes.'), 'Yes.', at);
+  for (const answer of await Promise.all(long)) await answer.text();
+  const next = ask(api, chatPath, body);
+  await api.reply(answered('Yes.'), 'Yes.', 21);
+  assert.equal((await next).status, 200);
+});
+
 test('a newer channel takes the address over, and answers requests under way', async () => {
   const openRequests = new OpenRequests();
   const listeners = createListeners({ requestMs: patienceMs });

@@ -222,6 +222,7 @@ class Completions implements CompletionsChannel {
     const conversation = nodeCrypto().randomUUID() as string as ConversationId;
     const parsed = parseRequest(body, offered, conversation);
     if ('status' in parsed) return call.refuse(parsed);
+    if (!openRequests.hasRoom(parsed)) return call.refuse(unavailable('full', 1_000));
     const request = new WaitingRequest({ ...this.#deps, call, parsed });
     openRequests.add(conversation, request, call.response);
     try {

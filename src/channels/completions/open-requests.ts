@@ -29,6 +29,8 @@ import {
 } from './wire.ts';
 
 const bodiesBytesMax = 128 * 1_048_576;
+/** Of the texts of all open requests, in memory. */
+const charactersMax = 64 * 1_048_576;
 const minuteMs = 60_000;
 /**
  * A stream without new text sends a chunk without text this often, so that no proxy closes it. Some
@@ -45,6 +47,7 @@ export class OpenRequests {
   readonly bodies = new ByteSemaphore(bodiesBytesMax);
   readonly #responses = new Set<ServerResponse>();
   readonly #waiting = new Map<ConversationId, WaitingRequest>();
+  #characters = 0;
   /** The times of the requests of the last minute, oldest first, while there is a limit. */
   #times: SteadyTime[] = [];
 
@@ -66,10 +69,20 @@ export class OpenRequests {
     return null;
   }
 
+  /** Whether there is memory for the texts of one more request. */
+  hasRoom({ characters }: Pick<ParsedRequest, 'characters'>): boolean {
+    return this.#characters + characters <= charactersMax;
+  }
+
   /** Keeps the request until its client has its answer, or has gone. */
   add(conversation: ConversationId, request: WaitingRequest, response: ServerResponse): void {
+    const { characters } = request;
     this.#waiting.set(conversation, request);
-    response.once('close', () => this.#waiting.delete(conversation));
+    this.#characters += characters;
+    response.once('close', () => {
+      this.#waiting.delete(conversation);
+      this.#characters -= characters;
+    });
   }
 
   find(conversation: ConversationId): WaitingRequest | null {
@@ -124,6 +137,7 @@ export class WaitingRequest implements OpenRequest {
   readonly request: CompletionRequest;
   readonly gone: Stop;
   readonly isStream: boolean;
+  readonly characters: number;
   /** Resolves when no picture of the request is in memory any more. */
   readonly withoutPictures: Promise<void>;
   readonly #deps: WaitingDeps;
@@ -142,7 +156,7 @@ export class WaitingRequest implements OpenRequest {
 
   constructor(deps: WaitingDeps) {
     const { parsed, call } = deps;
-    ({ request: this.request, isStream: this.isStream } = parsed);
+    ({ request: this.request, isStream: this.isStream, characters: this.characters } = parsed);
     this.gone = call.gone;
     this.#deps = deps;
     this.#created = Math.floor(deps.now() / 1_000);

@@ -37,6 +37,8 @@ export type ParsedRequest = {
   readonly mayCallInParallel: boolean;
   /** The newest pictures, by the `file` of their media. */
   readonly pictures: Map<string, GivenPicture>;
+  /** Of its texts and tools, which are in memory until its answer. */
+  readonly characters: number;
 };
 
 /** `base64` is well-formed, without padding. */
@@ -100,6 +102,7 @@ function readRequest(body: unknown, offered: OfferedBrains, key: string): Parsed
     refuse('tools', `the brain "${brain}" is an agent with tools of its own; send none`);
   }
   const reader = new LineReader(key);
+  reader.count(JSON.stringify(tools));
   const messages = list(body['messages'] ?? refuse('messages', 'it is missing'), 'messages');
   if (messages.length > linesMax) tooLong(`there are more than ${linesMax}`);
   messages.forEach((message, at) => reader.read(message, `messages.${at}`));
@@ -123,6 +126,7 @@ function readRequest(body: unknown, offered: OfferedBrains, key: string): Parsed
     stops: readStops(body['stop'] ?? []),
     mayCallInParallel: flag(body, 'parallel_tool_calls') ?? true,
     pictures: reader.pictures,
+    characters: reader.characters,
   };
 }
 
@@ -246,7 +250,7 @@ class LineReader {
   #blank: string | null = null;
   /** The last system text, and its place among the lines. */
   #lastSystem: { readonly at: number; readonly path: string } | null = null;
-  #characters = 0;
+  characters = 0;
   #pictureCount = 0;
 
   constructor(key: string) {
@@ -369,7 +373,7 @@ class LineReader {
     const name = text(fields, 'name', `${path}.function.`);
     if (name === null || name === '') return refuse(`${path}.function.name`, 'it is missing');
     const given = fields['arguments'] ?? '{}';
-    if (typeof given === 'string') this.#count(given);
+    if (typeof given === 'string') this.count(given);
     // A model may have written arguments that are no JSON. They go back as they came.
     const read = typeof given === 'string' ? (parseJson(given || '{}') ?? given) : given;
     const call = { id, name, arguments: shallow(read, `${path}.function.arguments`) };
@@ -401,7 +405,7 @@ class LineReader {
   ): string {
     const place = `${path}.content`;
     if ((content ?? null) === null) return '';
-    if (typeof content === 'string') return this.#count(content);
+    if (typeof content === 'string') return this.count(content);
     if (!Array.isArray(content)) return refuse(place, 'it has to be a text or a list of parts');
     const texts = content.flatMap((value, at) => {
       const part = record(value, `${place}.${at}`);
@@ -409,12 +413,12 @@ class LineReader {
       const given = text(part, 'text', `${place}.${at}.`);
       return given ?? refuse(`${place}.${at}.text`, 'it is missing');
     });
-    return this.#count(texts.join('\n'));
+    return this.count(texts.join('\n'));
   }
 
-  #count(given: string): string {
-    this.#characters += given.length;
-    if (this.#characters > charactersMax) tooLong(`they have over ${charactersMax} characters`);
+  count(given: string): string {
+    this.characters += given.length;
+    if (this.characters > charactersMax) tooLong(`they have over ${charactersMax} characters`);
     return given;
   }
 }
