@@ -1,6 +1,6 @@
 /**
- * A model in its own process that streams chat completions on OpenAI's wire: the first token comes
- * after a time that is always the same, the others at a steady rate. It reports its port over IPC.
+ * A model in its own process that streams chat completions on OpenAI's wire. The first token always
+ * comes after the same time, the others at a steady rate. It reports its port over IPC.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,7 +1,7 @@
 /**
- * Measures what the API of chat completions adds to a model's first token while 200 clients stream.
+ * Measures what the completions API adds to a model's first token while 200 clients stream.
  * The same client asks the model itself and, in turns, svc before it. A wave begins one stream each
- * 10 ms, so that neither path waits in a crowd of its own making; every stream lasts until after
+ * 10 ms, so that neither path waits in a crowd of its own making. Every stream lasts until after
  * the last has begun. The time of a stream runs from its request to its first text.
  */
 import { writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const key = 'a-key-for-the-bench-only';
 /** Milliseconds to the first text. `together`: the most streams that were open at one time. */
 export type Waves = {
   readonly directMs: readonly number[];
-  readonly doorMs: readonly number[];
+  readonly svcMs: readonly number[];
   /** Of each stream through svc: its time without the median time of the direct ones. */
   readonly addedMs: readonly number[];
   readonly together: number;
@@ -38,23 +38,23 @@ export async function streamWaves(lab: Lab, backend: Backend, waves: number): Pr
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   const env = { BENCH_KEY: key };
   const { pid } = await lab.boot([lab.program, 'serve', '--config', file], port, env);
-  const door = `http://127.0.0.1:${port}`;
+  const svc = `http://127.0.0.1:${port}`;
   const agent = new Agent({ keepAlive: true, maxSockets: streams });
-  const taken: (readonly [direct: Wave, door: Wave])[] = [];
+  const taken: (readonly [direct: Wave, svc: Wave])[] = [];
   // The first wave opens the connections and compiles the code for the others.
   for (let at = 0; at <= waves; at++) {
-    const both = [await waveOf(agent, model), await waveOf(agent, door)] as const;
+    const both = [await waveOf(agent, model), await waveOf(agent, svc)] as const;
     if (at > 0) taken.push(both);
   }
   agent.destroy();
   await lab.stop(pid);
   const directMs = taken.flatMap(([direct]) => direct.ms);
-  const doorMs = taken.flatMap(([, one]) => one.ms);
+  const svcMs = taken.flatMap(([, one]) => one.ms);
   const usual = median(directMs);
   return {
     directMs,
-    doorMs,
-    addedMs: doorMs.map((ms) => ms - usual),
+    svcMs,
+    addedMs: svcMs.map((ms) => ms - usual),
     together: Math.min(...taken.flat().map(({ together }) => together)),
     faults: taken.flat().reduce((sum, { faults }) => sum + faults, 0),
   };

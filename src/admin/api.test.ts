@@ -17,7 +17,7 @@ import {
   requestOf,
   type OpenApi,
 } from '../../test/admin/open-api.ts';
-import { completionsChannel } from '../domain/ids.ts';
+import { completionsChannel, type ConversationId } from '../domain/ids.ts';
 import { anyMessage } from '../domain/records.ts';
 import { NotOverwritten, ReadFailed } from '../ledger/ledger.ts';
 
@@ -305,7 +305,20 @@ test('who was turned away is told with ids to the operator alone', async () => {
   assert.deepEqual(JSON.parse(withIds.body), { rows: [{ ...row, sender: ids.sender }] });
 });
 
-test('the answer to an API request is not tried again, since nobody waits for it', async () => {
+test('nobody takes over a request of the completions API, since its client waits', async () => {
+  const world = makeWorld();
+  const conversationById = async () => ({
+    channel: completionsChannel,
+    conversation: 'c' as ConversationId,
+  });
+  const ports = { ...world.ports, reader: { ...world.ports.reader, conversationById } };
+  await using admin = await openAdmin({ ...world, ports }, { access: withToken });
+  const path = `/api/v1/conversations/${ids.conversationId}/hold`;
+  const { status, body } = await admin.send('POST', path, [...asOperator, 'Content-Length: 0']);
+  assert.deepEqual([status, (JSON.parse(body) as { code: string }).code], [409, 'client_waits']);
+});
+
+test('no dead letter of the completions API is replayed, since no client waits', async () => {
   const world = makeWorld();
   const letter = { ...(await world.ports.reader.deadLetter(ids.letter))! };
   const deadLetter = async () => ({ ...letter, channel: completionsChannel });

@@ -9,7 +9,7 @@ import { isChannelName, registeredName, type Config } from '../config/config.ts'
 import { botOf, channelKeyOf, completionsChannel, type ChannelKey } from '../domain/ids.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 
-/** The channels of a configuration by their registered names; last the API of chat completions. */
+/** The channels of a configuration by their registered names; last the completions API. */
 export function channelsIn({
   channels,
   completions,

@@ -65,7 +65,7 @@ test('a question that is too long is 400, and nothing is asked', async () => {
   assert.deepEqual(started.world.calls, []);
 });
 
-test('a message is found by the id that an answer of chat completions has', async () => {
+test('a message is found by the id that an answer of the completions API has', async () => {
   await using started = await start();
   const { world, get } = started;
   for (const path of ['search?q=chatcmpl-0123456', 'messages/chatcmpl-0123456']) await get(path);

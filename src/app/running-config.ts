@@ -190,7 +190,7 @@ export class RunningConfig {
   }
 
   /**
-   * The channels that have a route, and the API of chat completions. A connection taken over from
+   * The channels that have a route, and the completions API. A connection taken over from
    * the previous configuration replaces the channel made for its place.
    */
   get channels(): readonly RoutedChannel[] {

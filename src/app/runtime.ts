@@ -75,7 +75,7 @@ export class Runtime {
    * The channel of API requests, after a configuration without it came into use: it ends the
    * requests of its clients, which would wait in vain. Null: it is in use, or never was.
    */
-  #leftDoor: ActiveChannel | null = null;
+  #leftApi: ActiveChannel | null = null;
   /** The last swap that was requested. The next one begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
   /** Aborts when no more running configurations are accepted. */
@@ -179,9 +179,9 @@ export class Runtime {
     const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
     this.#deps.ledger.remember(widestOf(bounds));
     const { activeChannels } = runningConfig;
-    const door = before?.activeChannels.get(completionsChannel) ?? this.#leftDoor;
-    const isLeft = door !== null && !activeChannels.has(completionsChannel);
-    this.#leftDoor = isLeft ? { ...door, routes: [] } : null;
+    const api = before?.activeChannels.get(completionsChannel) ?? this.#leftApi;
+    const isLeft = api !== null && !activeChannels.has(completionsChannel);
+    this.#leftApi = isLeft ? { ...api, routes: [] } : null;
     const served = [...activeChannels.keys(), ...(isLeft ? [completionsChannel] : [])];
     this.#deps.ledger.serve(served);
     this.#matchWorkerPools(served);
@@ -287,7 +287,7 @@ export class Runtime {
     step: (deps: Deps, channel: ActiveChannel, claim: C) => Promise<void>,
   ): Promise<void> {
     const runningConfig = this.#runningConfig;
-    const left = key === completionsChannel ? this.#leftDoor : null;
+    const left = key === completionsChannel ? this.#leftApi : null;
     const channel = runningConfig?.activeChannels.get(key) ?? left;
     if (runningConfig === null || channel === null) return this.#deps.ledger.release(claim);
     const work = runningConfig.enter(claim.stop);

@@ -263,8 +263,8 @@ function serversOf({ brains, channels }: Config): readonly string[] {
 }
 
 /**
- * Makes the running configuration of one text: the brains that have a route or stand behind the API
- * of chat completions, that API, and each routed channel.
+ * Makes the running configuration of one text: the brains that have a route or stand behind the
+ * completions API, that API, and each routed channel.
  * @param skills texts by the brain's name
  */
 export function createRunningConfig(
@@ -308,13 +308,13 @@ export function createRunningConfig(
       reading: readingOf(channelConfig, deps),
     });
   }
-  const door = createDoor(config, secrets, deps, brains);
-  if (door !== null) channels.push(door);
+  const api = createApi(config, secrets, deps, brains);
+  if (api !== null) channels.push(api);
   return new RunningConfig(text, channels, brains, planned, mcp);
 }
 
-/** The API of chat completions. Each request has its route already. Null: it is not configured. */
-function createDoor(
+/** The completions API. Each request has its route already. Null: it is not configured. */
+function createApi(
   { completions, observability }: Config,
   secrets: Secrets,
   deps: ServiceDeps,

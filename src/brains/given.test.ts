@@ -123,6 +123,19 @@ for (const kind of ['tools_unsupported', 'tool_refused'] as const) {
   });
 }
 
+test('an answer cut before its first word is an empty reply for a client alone', async (t) => {
+  for (const conversation of [undefined, given]) {
+    const [a, b] = three();
+    const turn = think(t, [a, b], conversation && { given: conversation });
+    await a.last.fail('empty_answer', { isCut: true, retryable: false });
+    await b.last.fail('rate_limited', { retryable: false });
+    const decision = await turn.decision;
+    assert.equal(brief(decision), conversation === undefined ? 'busy' : 'a: ');
+    assert.equal(decision.kind === 'reply' && decision.isCut, conversation !== undefined);
+    t.mock.timers.reset();
+  }
+});
+
 test('with a consensus, models agree on a call by its name and arguments', async (t) => {
   const models = three();
   const turn = think(t, models, { given: withTools, policy: createConsensus() });
@@ -153,6 +166,16 @@ test('a cut text is marked for a client, and has a notice for a person', async (
     assert.ok(decision.kind === 'reply' && decision.isCut === true);
     t.mock.timers.reset();
   }
+});
+
+test('an agent cut before its first word replies to a client, too', async () => {
+  const stage = new Stage({ tools: [fakeTool('echo', 'page')] });
+  const cut = { fails: 'empty_answer', more: { isCut: true, retryable: false } } as const;
+  const answers = [calls(call('echo', {})), cut, cut];
+  const { decision } = await stage.play(answers, { channel: 'completions', given });
+  assert.deepEqual([decision.kind, decision.kind === 'reply' && decision.isCut], ['reply', true]);
+  const other = await stage.play(answers);
+  assert.equal(brief(other.decision), 'unfinished');
 });
 
 const mark = '5f3a0c91-77de';

@@ -151,8 +151,8 @@ const noConsensus = { apology: 'no_consensus' } as const;
 function decisionOf({ verdict, calls }: Dispatched, turn: Turn): Decision {
   const { why } = verdict;
   if (verdict.kind === 'none') {
-    const apology = verdict.reason === 'no_consensus' ? noConsensus : apologyOf(calls);
-    return { kind: 'apology', ...apology, why };
+    if (verdict.reason === 'no_consensus') return { kind: 'apology', ...noConsensus, why };
+    return cutReply(calls, turn) ?? { kind: 'apology', ...apologyOf(calls), why };
   }
   const { model, outcome } = calls[verdict.slot]!;
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
@@ -175,6 +175,22 @@ export function repliedText(
 ): { readonly text: string; readonly isCut?: true } {
   if (isCut !== true) return { text };
   return { text: given === undefined ? withCutNotice(text) : text, isCut };
+}
+
+/**
+ * The empty reply to a client where a limit of the length ended an answer before its first word, as
+ * it happens to a model that thinks. Clients know such an answer. null: there was none.
+ */
+export function cutReply(
+  calls: readonly Pick<ModelCall, 'model' | 'outcome'>[],
+  { given }: Pick<Turn, 'given'>,
+): Decision | null {
+  const cut = calls.find(
+    ({ outcome }) => outcome?.kind === 'failed' && outcome.failure.isCut === true,
+  );
+  if (given === undefined || cut === undefined) return null;
+  const why = 'a limit of its length ended the answer before its first word';
+  return { kind: 'reply', text: '', model: cut.model, why, isCut: true };
 }
 
 /**

@@ -78,7 +78,7 @@ function givenLine(line: RequestLine, sees: boolean, reword: RewordLine | undefi
   return sees && pictures.length > 0 ? { ...changed, pictures } : changed;
 }
 
-/** The API of chat completions has no names of files. */
+/** The completions API has no names of files. */
 const givenPictureName = 'picture';
 
 function newestLine(

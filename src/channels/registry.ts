@@ -21,7 +21,7 @@ const all = [telegram, discord, webhook] as const;
 
 type Kind = (typeof all)[number];
 export type ChannelType = Kind['type'];
-/** Of a channel that runs: its kind, or the API of chat completions, which no file lists. */
+/** Of a channel that runs: its kind, or the completions API, which no file lists. */
 export type RunningType = ChannelType | 'completions';
 export type MessengerType = Extract<Kind, { readonly isMessenger: true }>['type'];
 export type KindOf<Type extends ChannelType> = Extract<Kind, { readonly type: Type }>;

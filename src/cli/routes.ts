@@ -71,7 +71,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const names = all.map(({ channel }) => channel.name).join(', ') || 'none';
   if (all.length === 0 && named === null) {
     const offered = (config.completions?.brains ?? []).join(', ');
-    const sentence = `No channel has a route. API clients name the brain themselves: ${offered}.`;
+    const sentence = `No channel has a route. Clients of the completions API can use: ${offered}.`;
     io.stdout.write(flags.json ? listAsJson([]) : lineOf(sentence));
     return exitCode.fine;
   }

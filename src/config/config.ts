@@ -224,8 +224,8 @@ export function isChannelName(text: string): boolean {
 }
 
 /**
- * The channel whose grants hold for a trial of a brain: that of its first route, or the API of chat
- * completions; null: nothing leads to the brain.
+ * The channel whose grants hold for a trial of a brain: that of its first route, or the completions
+ * API; null: nothing leads to the brain.
  */
 export function channelOfBrain(
   brain: string,

@@ -47,7 +47,7 @@ function checkName(
     if (type === undefined && written !== completionsChannel) return;
     const message =
       written === completionsChannel
-        ? 'svc keeps this name for its API of chat completions'
+        ? 'svc keeps this name for the completions API'
         : 'this is another type, and no name';
     const remedy = 'Choose another name, such as support.';
     return problems.add('name_reserved', `channels[${index}].name`, message, remedy);

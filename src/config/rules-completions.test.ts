@@ -61,6 +61,21 @@ test('a brain that is nearly right is named', () => {
   );
 });
 
+test('a brain that clients cannot use yet may be listed for them', () => {
+  assert.match(
+    wordsOf(change(offering, list, '["tools"]')).join(),
+    /brain_without_route brains\[0\]: .* Add a route for it, list it in completions\.brains, or/,
+  );
+});
+
+test('a route of the API is none', () => {
+  const routed = '"storage": {}, "routes": [{ "channel": "completions", "brain": "home" }]';
+  assert.match(
+    wordsOf(change(offering, '"storage": {}', routed)).join(),
+    /unknown_channel routes\[0\]\.channel: .* Remove this route: clients name a brain themselves/,
+  );
+});
+
 test('the warning of a private brain beside a public one names both', () => {
   const mixed = change(
     offering,

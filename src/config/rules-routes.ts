@@ -4,6 +4,7 @@
  */
 import { findKind, type ChannelType } from '../channels/registry.ts';
 import { commandWordOf, neverOfRoutes } from '../domain/command-words.ts';
+import { completionsChannel } from '../domain/ids.ts';
 import { shortList, namesMax, quote } from './quote.ts';
 import { nearest } from './nearest.ts';
 import { hasConditions } from './parse.ts';
@@ -38,7 +39,9 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
   const routed = routes.map((route) => route?.channel);
   warnUnused(channels, routed, 'channel', problems);
   const asked = routes.map((route) => route?.brain);
-  warnUnused(brains, [...asked, ...offeredBrains(document)], 'brain', problems);
+  const used = [...asked, ...offeredBrains(document)];
+  const listing = document.completions?.brains ? ', list it in completions.brains' : '';
+  warnUnused(brains, used, 'brain', problems, listing);
 }
 
 type Names = readonly (string | undefined)[] | undefined;
@@ -120,6 +123,7 @@ function checkOffered(
 
 /** What to do about the name of a channel that is not configured. */
 export function nearRemedy(name: string, known: readonly string[]): string {
+  if (name === completionsChannel) return 'Remove this route: clients name a brain themselves.';
   const { near, list } = nearAndList(name, known);
   if (list === '') return 'Configure it.';
   return near === null
@@ -143,6 +147,7 @@ function warnUnused(
   used: readonly (string | undefined)[],
   what: 'channel' | 'brain',
   problems: ProblemList,
+  listing = '',
 ): void {
   const seen = new Set(used);
   if (seen.has(undefined)) return;
@@ -150,7 +155,7 @@ function warnUnused(
     if (name === undefined || seen.has(name)) continue;
     seen.add(name);
     const message = `no route names this ${what}, so it is not started`;
-    const remedy = 'Add a route for it, or remove it.';
+    const remedy = `Add a route for it${listing}, or remove it.`;
     problems.add(`${what}_without_route`, `${what}s[${index}]`, message, remedy);
   }
 }

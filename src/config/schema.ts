@@ -420,7 +420,8 @@ const observability = {
     },
     allowed_hosts: {
       type: 'list',
-      description: 'Further host names by which clients may reach the loopback admin server.',
+      description:
+        'Further host names by which clients reach the admin server and `completions` on loopback.',
       items: { type: 'text', description: 'A host name without a port.' },
       default: [],
       added: true,
@@ -434,8 +435,8 @@ const requestsMax = 1_000;
 const completions = {
   type: 'object',
   description:
-    'Offers brains to programs that speak the OpenAI API of chat completions. Absent: svc offers ' +
-    'none.',
+    'The completions API. It offers brains as models to programs that speak the OpenAI API. ' +
+    'Absent: svc offers none.',
   added: true,
   fields: {
     bind: {

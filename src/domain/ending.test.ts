@@ -168,6 +168,13 @@ test('what waits, and what was given up', () => {
   assert.equal(says({ ...dead, replies: [delivered] }), `${why}; the apology is delivered`);
 });
 
+test('a request with a picture that cannot be read says so, not that models see none', () => {
+  const file = { kind: 'file', part: 'picture', result: 'broken', startMs: 0, ms: 1 } as const;
+  const sight = { kind: 'sight', blind: [], seeing: 0 } as const;
+  assert.match(says(ended('unseen', file)), /^bad: no answer: a picture could not be read;/);
+  assert.match(says(ended('unseen', file, sight)), /none of its models sees pictures/);
+});
+
 test('a request that nobody waits for has no answer, and nothing is said of a delivery', () => {
   const gone = { ...ended('abandoned'), replies: [] };
   assert.equal(says(gone), 'off: no answer: nobody waited for it any more');

@@ -84,7 +84,7 @@ function describeDecision(trace: Trace | null): string {
     case 'unfinished':
       return `no answer: ${describeUnfinished(trace)}`;
     case 'unseen':
-      return 'no answer: none of its models sees pictures';
+      return `no answer: ${describeUnseen(trace)}`;
     case 'too_long':
       return 'no answer: the message alone is longer than its models can read';
     case 'fault':
@@ -97,6 +97,12 @@ function describeDecision(trace: Trace | null): string {
 function commandIn({ steps }: Trace): string {
   const session = steps.find((step) => step.kind === 'session');
   return session?.command === null || session === undefined ? '' : `: ${session.command}`;
+}
+
+function describeUnseen({ steps }: Trace): string {
+  const isUnread = steps.some((step) => step.kind === 'file' && step.result !== 'read');
+  const isBlind = !isUnread || steps.some(({ kind }) => kind === 'sight');
+  return isBlind ? 'none of its models sees pictures' : 'a picture could not be read';
 }
 
 function describeNoConsensus({ steps }: Trace): string {

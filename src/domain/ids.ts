@@ -18,7 +18,7 @@ export type ChannelKey = Branded<string, 'ChannelKey'>;
  * name like that of a channel, and no channel of the file may have it.
  */
 export const completionsChannel = 'completions' as ChannelKey;
-/** What the API of chat completions writes before a message's id, in the id of its answer. */
+/** What the completions API writes before a message's id, in the id of its answer. */
 export const completionIdPrefix = 'chatcmpl-';
 /** The conversation id in its text form, unique within a channel. */
 export type ConversationId = Branded<string, 'ConversationId'>;

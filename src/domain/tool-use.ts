@@ -138,7 +138,7 @@ export const outcomeWords: Readonly<Record<ToolOutcome, string>> = {
 const rules: Readonly<Record<string, string>> = {
   no_governance: 'no grants are set',
   no_grant: 'no grant for it',
-  no_notes: 'an API request keeps no notes',
+  no_notes: 'the completions API keeps no notes',
   not_listed: 'not a tool of this agent',
   ask_waits: 'the same call waits already',
   ask_too_many: 'too many calls wait',

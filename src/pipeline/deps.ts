@@ -37,7 +37,7 @@ export type ActiveChannel = {
   readonly gatherMs?: number;
   /** All channels of the configuration by their keys; absent: this one alone. */
   readonly all?: ReadonlyMap<ChannelKey, unknown>;
-  /** All brains that have a route or stand behind the API of chat completions, by name. */
+  /** All brains that have a route or stand behind the completions API, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };
 

@@ -92,7 +92,7 @@ async function answerRequest(
   const decision = !isOver ? end.decision : request.gone.stopped ? hungUp : stopped;
   const ms = deps.steady() - since;
   const timeline = { claimedAt, decidedAt: deps.now(), turnContext };
-  const effects = effectsOfRequest(deps, route, claim, withNamedCalls(decision), timeline);
+  const effects = effectsOfRequest(deps, route, claim, withWords(decision), timeline);
   const { replies } = effects;
   const why = end.end.kind === 'refused' ? end.end.why : null;
   const whole = why === null ? effects : { ...effects, replies: replies.map(withText(why)) };
@@ -222,10 +222,11 @@ function failedByTools(steps: readonly TraceStep[]): boolean {
   return results.length > 0 && results.every((result) => toolFailures.has(result));
 }
 
-/** The operator sees which tools the client was asked to run, even if the model said nothing. */
-function withNamedCalls(end: Decision | Abandoned): Decision | Abandoned {
-  if (end.kind !== 'reply' || end.calls === undefined || end.text !== '') return end;
-  return { ...end, text: end.calls.map(({ name }) => `[calls ${name}]`).join('\n') };
+/** The operator sees why a reply has no text: the client runs tools, or a limit was reached. */
+function withWords(end: Decision | Abandoned): Decision | Abandoned {
+  if (end.kind !== 'reply' || end.text !== '') return end;
+  const calls = end.calls?.map(({ name }) => `[calls ${name}]`);
+  return { ...end, text: calls?.join('\n') ?? '[cut off before its first word]' };
 }
 
 type ContextArguments = ConstructorParameters<typeof PipelineTurnContext>;

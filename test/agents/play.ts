@@ -9,7 +9,7 @@ import type { GrantConfig } from '../../src/config/config.ts';
 import type { ChannelType } from '../../src/channels/registry.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
 import type { Decision } from '../../src/domain/decision.ts';
-import type { FailureKind } from '../../src/domain/failure.ts';
+import type { Failure, FailureKind } from '../../src/domain/failure.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Note } from '../../src/domain/note.ts';
 import type { ToolCall } from '../../src/domain/outcome.ts';
@@ -27,7 +27,7 @@ import { ScriptedModel, settled } from '../fake/scripted-model.ts';
 export type Said =
   | string
   | { readonly calls: readonly ToolCall[]; readonly text?: string }
-  | { readonly fails: FailureKind }
+  | { readonly fails: FailureKind; readonly more?: Partial<Failure> }
   /** The model does not answer; the test lets time pass meanwhile. */
   | { readonly meanwhile: () => void };
 
@@ -168,7 +168,7 @@ export class Stage {
         continue;
       }
       if (typeof next === 'string') await question.answer(next);
-      else if ('fails' in next) await question.fail(next.fails);
+      else if ('fails' in next) await question.fail(next.fails, next.more);
       else await question.answer(next.text ?? '', next.calls);
     }
   }

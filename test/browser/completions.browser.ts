@@ -1,4 +1,4 @@
-/** The API of chat completions: in the builder, and its requests on the pages of the operator. */
+/** The completions API: in the builder, and its requests on the pages of the operator. */
 import assert from 'node:assert/strict';
 import { askAdmin } from '../config/program.ts';
 import { freePort } from '../support/program.ts';
@@ -51,7 +51,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await view.assertTargets();
       await assertTabFits(page);
       await show(page, 'Graph');
-      await page.getByLabel('API clients can use coder').waitFor({ state: 'attached' });
+      await page.getByLabel('Clients can use coder').waitFor({ state: 'attached' });
       await page.locator('.react-flow__node').filter({ hasText: 'Chat completions' }).click();
       await page.getByRole('heading', { name: 'API Chat completions' }).waitFor();
       await view.assertAccessible();

@@ -164,6 +164,9 @@ test('an export is complete and in order, and can drive no terminal', async (t) 
   );
   const none = await asOperator('conversations export webhook nobody');
   assert.deepEqual([none.code, none.out], [1, '']);
+  admin.rows.turns.length = 0;
+  const silent = await asOperator('conversations export completions --sender ada');
+  assert.deepEqual([silent.code, silent.err], [1, 'No turn of this sender is kept here.\n']);
 });
 
 test('deleting needs --yes where there is no terminal, and tells how much went', async (t) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import type { Story } from '../../src/domain/story.ts';
 import { adminToken } from '../fake/admin-api.ts';
@@ -64,6 +65,18 @@ test('what is replayed while svc is stopped goes out at its next start, marked l
   assert.equal(first!.headers['webhook-id'], id);
   assert.equal(again!.headers['webhook-id'], id);
   assert.equal(again!.headers['svc-late'], 'true');
+});
+
+test('a stopped svc does not replay a letter of the completions API, but the others', async (t) => {
+  const on = await stage(t);
+  const id = await withDeadLetter(on);
+  using database = new DatabaseSync(join(on.folder, 'svc.db'));
+  database.exec("UPDATE outbox SET channel = 'completions'");
+  const { code, out, err } = await on.svc(`dead-letters replay ${id} nope`);
+  assert.deepEqual([code, out], [1, '']);
+  const refused = `${id} can only be discarded: no client waits for it.\n`;
+  assert.equal(err, `${refused}nope is no dead letter that is known here.\n`);
+  assert.match((await on.svc('dead-letters list')).out, /^1 dead letter\n/);
 });
 
 /** A receiver's refusal that asks for an hour. */

@@ -130,12 +130,12 @@ test('of several channels a message names one, and a list may', async () => {
   assert.equal(list.out, 'webhook\n  route 4: every message → echo (private)\n');
 });
 
-test('a file for API clients alone has no routes, and they name the brain', async () => {
+test('a file for API clients alone has no routes, and names their brains', async () => {
   const completions = { token_env: 'COMPLETIONS_TOKEN', brains: ['echo'] };
   const alone = { brains: [echo!], completions, observability };
   const { code, out } = await routesOf(alone);
   assert.equal(code, 0);
-  assert.equal(out, 'No channel has a route. API clients name the brain themselves: echo.\n');
+  assert.equal(out, 'No channel has a route. Clients of the completions API can use: echo.\n');
   assert.deepEqual(JSON.parse((await routesOf(alone, '--json')).out), { channels: [] });
   const named = await routesOf(alone, '--channel', 'webhook');
   assert.match(named.err, /no route names the channel "webhook"; routes name none\./);

@@ -1,4 +1,4 @@
-/** The running program behind its API of chat completions, asked as any client asks. */
+/** The running program behind the completions API, asked as any client asks. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
@@ -123,7 +123,7 @@ async function answerOf(response: Response): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** The messages of the door, newest first. */
+/** The messages of the completions API, newest first. */
 async function messagesOf({ read }: Place): Promise<readonly MessageRow[]> {
   const { rows } = (await read('/messages?channel=completions')) as {
     readonly rows: readonly MessageRow[];
@@ -131,7 +131,7 @@ async function messagesOf({ read }: Place): Promise<readonly MessageRow[]> {
   return rows;
 }
 
-/** Waits until the newest message of the door has ended. */
+/** Waits until the newest message of the completions API has ended. */
 function outcomeOf(it: Place): Promise<string> {
   return until('an outcome', async () => (await messagesOf(it))[0]?.outcome ?? null);
 }

@@ -1,4 +1,4 @@
-/** A channel of chat completions on a free port. Its ledger notes; the test plays the turns. */
+/** A channel of the completions API on a free port. Its ledger notes; the test plays the turns. */
 import type { CompletionEnd } from '../../src/domain/completion.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { ConversationId, ModelName } from '../../src/domain/ids.ts';
@@ -139,7 +139,7 @@ export function ask(
   });
 }
 
-/** A request of chat completions for the brain `support`. */
+/** A request of the completions API for the brain `support`. */
 export const question = (more: object = {}): object => ({
   model: 'support',
   messages: [{ role: 'user', content: 'hi' }],

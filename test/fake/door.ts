@@ -1,4 +1,4 @@
-/** The API of chat completions without HTTP: the test asks, and sees what its client gets. */
+/** The completions API without HTTP: the test asks, and sees what its client gets. */
 import { randomUUID } from 'node:crypto';
 import type { Channel, OpenRequest, Receive } from '../../src/channels/channel.ts';
 import type { CompletionEnd, CompletionRequest, GivenLine } from '../../src/domain/completion.ts';

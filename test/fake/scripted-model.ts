@@ -1,5 +1,5 @@
 /** A model inside the process; the test gives the outcomes. */
-import { failure, type FailureKind } from '../../src/domain/failure.ts';
+import { failure, type Failure, type FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Outcome, ToolCall } from '../../src/domain/outcome.ts';
 import type { Model, ModelCheck, ModelRequest, Vision } from '../../src/brains/models/model.ts';
@@ -12,7 +12,7 @@ export type Question = {
   readonly request: ModelRequest;
   readonly stop: Stop;
   answer(text: string, calls?: readonly ToolCall[]): Promise<void>;
-  fail(kind: FailureKind, more?: { retryAfterMs?: number }): Promise<void>;
+  fail(kind: FailureKind, more?: Partial<Failure>): Promise<void>;
   throw(error: Error): Promise<void>;
 };
 
@@ -45,9 +45,9 @@ export class ScriptedModel implements Model {
   ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const startedAt = Date.now();
-    const failed = (kind: FailureKind, more = {}): Outcome => ({
+    const failed = (kind: FailureKind, more: Partial<Failure> = {}): Outcome => ({
       kind: 'failed',
-      failure: failure(kind, more),
+      failure: { ...failure(kind), ...more },
       tries: [{ startedAt, ms: Date.now() - startedAt, failed: kind }],
     });
     stop.listen(() => resolve(failed('cancelled')));

@@ -290,7 +290,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
   });
 }
 
-test('a reload lets requests under way finish, and the newest door sends the reply', async () => {
+test('a reload lets requests under way finish, and the newest channel replies', async () => {
   await using house = await openHouse({ storage: null, url: null });
   const answered = Promise.withResolvers<Decision>();
   let begun = 0;
@@ -303,7 +303,7 @@ test('a reload lets requests under way finish, and the newest door sends the rep
   assert.equal(client.reply?.text, 'of the old one');
 });
 
-test('a configuration without the door still ends the requests of its clients', async () => {
+test('a configuration without the API still ends the requests of its clients', async () => {
   await using house = await openHouse({ storage: null, url: null });
   const answered = Promise.withResolvers<Decision>();
   let begun = 0;
@@ -329,7 +329,7 @@ test('a configuration without the door still ends the requests of its clients', 
   await until('its end', () => other.reply !== null || other.failed !== null);
 });
 
-test('a brain that the door no longer offers answers no request', async () => {
+test('a brain that clients can no longer use answers no request', async () => {
   await using house = await openHouse({ storage: null, url: null });
   await house.use(brainOf(() => assert.fail('another brain was asked')));
   const { client, id } = await house.door.ask({ brain: 'gone' });
@@ -421,7 +421,16 @@ test("a reply of calls alone names the client's tools for the operator", async (
   assert.deepEqual([ended.usage?.inputTokens, ended.usage?.outputTokens], [7, 3]);
 });
 
-test('an agent behind the door finds no notes, keeps none, and can ask nobody', async () => {
+test('a reply that was cut before its first word says so to the operator', async () => {
+  await using house = await openHouse({ storage: null, url: null });
+  await house.use(brainOf(async () => reply('', { isCut: true })));
+  const { client } = await house.door.ask({});
+  await until('the reply', () => client.reply !== null);
+  assert.equal(client.reply?.text, '[cut off before its first word]');
+  assert.ok(client.ended?.kind === 'decided' && client.ended.decision.kind === 'reply');
+});
+
+test('an agent that clients use finds no notes, keeps none, and can ask nobody', async () => {
   await withPlace('sqlite', async (place) => {
     await using house = await openHouse(place);
     const scope = { kind: 'brain', brain: 'main' } as const;

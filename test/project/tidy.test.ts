@@ -399,8 +399,8 @@ const linesMost: Record<string, number> = {
   'src/admin': 8_850,
   'src/app': 7_400,
   'src/brains': 12_850,
-  // Routes look at the former ids of groups and at the channels of threads. The API of chat
-  // completions is a channel: a frame for APIs, the JSON of this one, and its open requests.
+  // Routes look at the former ids of groups and at the channels of threads. The
+  // completions API is a channel: a frame for APIs, the JSON of this one, and its open requests.
   'src/channels': 10_600,
   // `svc routes` explains each route.
   'src/cli': 10_700,
@@ -419,8 +419,8 @@ const linesMost: Record<string, number> = {
   'src/telemetry': 2_950,
 };
 /**
- * The limits of the program, and its goals. The last 2,700 lines came with the API of chat
- * completions, half of them its channel.
+ * The limits of the program, and its goals. The last 2,700 lines came with the
+ * completions API, half of them its channel.
  */
 const whole = { lines: { most: 119_300, goal: 85_000 }, files: { most: 655, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */

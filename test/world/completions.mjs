@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-const [name, modules, url, key, picture] = process.argv.slice(2);
+const [clientName, modules, url, key, picture] = process.argv.slice(2);
 const require = createRequire(join(modules, 'client.js'));
 const weather = {
   name: 'get_weather',
@@ -35,8 +35,8 @@ const clients = {
       },
       async *pieces(request) {
         const more = { stream: true, stream_options: { include_usage: true } };
-        const body = { ...bodyOf(request), ...more };
-        for await (const chunk of await connect().chat.completions.create(body)) {
+        const stream = connect().chat.completions.stream({ ...bodyOf(request), ...more });
+        for await (const chunk of stream) {
           const [choice] = chunk.choices;
           yield {
             text: choice?.delta.content ?? '',
@@ -157,7 +157,7 @@ function aiSdk(connect) {
   };
 }
 
-const client = clients[name]();
+const client = clients[clientName]();
 const streamed = { text: '', pieces: 0 };
 for await (const { text, end, tokens } of client.pieces({ text: 'Say hello.' })) {
   streamed.text += text;

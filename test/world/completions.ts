@@ -1,5 +1,5 @@
 /**
- * Clients of npm and PyPI ask svc over its API of chat completions: models, an answer, a stream,
+ * Clients of npm and PyPI ask svc over the completions API: models, an answer, a stream,
  * a tool, a picture, every error, and a hang-up. llm-comply reads the answers by the API's schema.
  */
 import { join } from 'node:path';
@@ -59,8 +59,8 @@ export const completions: Counterpart = {
 
 /** Asks by a package that is in the folder `modules`. */
 export async function askByNpm(world: World, door: string, client: string, modules: string) {
-  const script = join(import.meta.dirname, 'completions.mjs');
-  const args = [script, client, modules, door, key, picture];
+  const file = join(import.meta.dirname, 'completions.mjs');
+  const args = [file, client, modules, door, key, picture];
   await talk(world, `npm's ${client}`, process.execPath, args);
 }
 
@@ -127,15 +127,19 @@ function script(): Script {
         silent.over.push(call.over);
         return { answer: hello, between: (piece) => (piece < 3 ? undefined : never) };
       case 'Are you free?': {
-        const over = Promise.all(silent.over).then(() => {});
+        const after = allOver(silent.over);
         const next = Promise.withResolvers<void>();
         silent = { asked: next.promise, isAsked: next.resolve, over: [] };
-        return { answer: 'Yes.', after: over };
+        return { answer: 'Yes.', after };
       }
       default:
         return { answer: hello };
     }
   };
+}
+
+async function allOver(over: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.all(over);
 }
 
 const textOf = (content: Line['content']): string =>

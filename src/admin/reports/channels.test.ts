@@ -180,7 +180,7 @@ test('two bots of one platform stand apart; an older instance knows one by its t
   );
 });
 
-test('the API of chat completions is a channel with its brains and its address', async () => {
+test('the completions API is a channel with its brains and its address', async () => {
   const { ports } = makeInstances([1])[0]!;
   const { config, ...view } = ports.runningConfig();
   const name = completionsChannel;

@@ -66,7 +66,7 @@ function moves({ reader, writes }: Ports): Route[] {
     contentType,
     problems: {
       404: unknown,
-      409: 'Without storage no dead letter is kept. Or nobody waits for an API answer any more.',
+      409: 'Without storage no dead letter is kept. Or no client waits for the answer any more.',
       503: 'The storage failed.',
     },
     schema: { name: 'DeadLetterMoved', of: deadLetterMovedSchema },
@@ -97,7 +97,7 @@ function moves({ reader, writes }: Ports): Route[] {
 const unawaited = problem(
   409,
   'nobody_waits',
-  'The API client does not wait for its answer any more: the letter can only be discarded.',
+  'Its client does not wait for the answer any more: the letter can only be discarded.',
 );
 
 function moved(result: DeadLetterMove): Answer {

@@ -58,7 +58,9 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
 }
 
 const parameters = {
-  id: segment('The id that the acceptance of the message gave, or that of an API answer.'),
+  id: segment(
+    'The id that the acceptance of the message gave, or that of an answer of the completions API.',
+  ),
 };
 const problems = {
   ...unread,

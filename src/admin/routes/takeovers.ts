@@ -2,6 +2,7 @@
 import { plural } from '../../domain/plural.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 import type { TakeoverResult } from '../../pipeline/takeover/takeover.ts';
+import { completionsChannel } from '../../domain/ids.ts';
 import { takeoversMax, waitingMax } from '../../domain/takeover.ts';
 import type { AdminPorts, TakeoverPort } from '../admin.ts';
 import { problem, answerWith, type Answer } from '../http/answer.ts';
@@ -101,7 +102,7 @@ function moves({ reader, takeovers }: Ports): Route[] {
       contentType,
       problems: {
         404: unknown,
-        409: `${plural(takeoversMax, 'conversation')} are held already.`,
+        409: `${plural(takeoversMax, 'conversation')} are held already. Or a client waits for it.`,
         503: sentences.storage_failed,
       },
       schema: { name: 'Held', of: heldSchema },
@@ -173,12 +174,17 @@ async function hasMessage(
 }
 
 async function held(takeovers: TakeoverPort, where: ConversationKey): Promise<Answer> {
+  if (where.channel === completionsChannel) return problem(409, 'client_waits', clientWaits);
   const hold = await takeovers.hold(where);
   if (hold === 'storage_failed') return problem(503, hold, sentences[hold]);
   if (hold !== 'too_many') return answerWith(heldSchema, hold);
   const detail = `${plural(takeoversMax, 'conversation')} are held already: give one back first.`;
   return problem(409, 'too_many_held', detail);
 }
+
+const clientWaits =
+  'A client of the completions API waits for this answer on its own connection, so nobody can ' +
+  'take it over.';
 
 function faultIn(text: string): Answer | null {
   if (text.trim() === '') return problem(400, 'empty_text', 'The answer has no text: write one.');

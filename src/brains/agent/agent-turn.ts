@@ -11,7 +11,7 @@ import { Stopper } from '../../lib/stop.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest } from '../models/model.ts';
 import type { ToolNotice } from '../../domain/completion.ts';
-import { apologyOf, repliedText, reportLeftOut } from '../responder.ts';
+import { apologyOf, cutReply, repliedText, reportLeftOut } from '../responder.ts';
 import type { TurnContext, Turn, EarlierPictures } from '../brain.ts';
 import { keptFromIn, linesOfTurn, type VisionModels } from '../turn-lines.ts';
 import type { ModelCall, Candidate, RequestFor } from '../model-call.ts';
@@ -280,6 +280,8 @@ export class AgentTurn {
    * A model without text after its tools has not finished; otherwise the failure gives the reason.
    */
   #failed({ calls, withTools }: StepResult): Decision {
+    const cut = cutReply(calls, this.#turn);
+    if (cut !== null) return cut;
     const kinds = failuresOf(calls);
     const stuck =
       kinds.every((kind) => kind === 'empty_answer') && !withTools && this.#calls.count > 0;

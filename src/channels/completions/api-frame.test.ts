@@ -59,7 +59,6 @@ const table: readonly [string, string, number, string | null][] = [
   ['a wrong key at the models', request('', wrong, 'GET /v1/models'), 401, 'invalid_api_key'],
   ['two keys', request(good, { AUTHORIZATION: 'Bearer no' }), 401, 'invalid_api_key'],
   ['a wrong key and no JSON', request('x', wrong), 401, 'invalid_api_key'],
-  ['plain text', request(good, { 'content-type': 'text/plain' }), 415, 'unsupported_media_type'],
   ['gzip', request(good, { 'content-encoding': 'gzip' }), 415, 'unsupported_media_type'],
   ['a huge body', request('', declared), 413, 'body_too_large'],
   ['broken JSON', request('{"model":'), 400, 'invalid_json'],
@@ -82,12 +81,35 @@ test('the first failed check gives the answer, in the form of the API', async ()
   assert.equal(codes.length, table.length);
 });
 
-test('the 404 names the base URL, and the 405 the methods', async () => {
+test('the 404 names paths and base URL, the 401 the key, and the 405 the methods', async () => {
   await using api = await startCompletions();
-  const missing = errorIn(await only(api, request(good, {}, 'POST /chat/completions')));
-  assert.match(String(missing['message']), /base URL of this API ends in \/v1/);
+  for (const path of ['/chat/completions', '/models', '/v1/responses', '/v1/embeddings', '/']) {
+    const missing = errorIn(await only(api, request(good, {}, `POST ${path}`)));
+    assert.match(String(missing['message']), /\/v1\/models and .* base URL .* ends in \/v1\.$/);
+  }
+  const unknown = errorIn(await only(api, request(good, wrong)));
+  assert.match(String(unknown['message']), /^The API key is missing or wrong\./);
   const wrongMethod = await only(api, request('', {}, 'PUT /v1/models'));
   assert.equal(wrongMethod.headers.get('allow'), 'GET, HEAD');
+});
+
+test('the type of a body does not matter, nor do a byte order mark and other slashes', async () => {
+  await using api = await startCompletions();
+  const form = 'application/x-www-form-urlencoded';
+  const marked = `\u{feff}${good}`;
+  const requests = [
+    request(good, { 'content-type': form }),
+    request(good, { 'content-type': '' }),
+    request(good, { 'content-type': 'application/json; charset=latin1' }),
+    request(marked, { 'content-length': String(Buffer.byteLength(marked)) }),
+    request(good, {}, 'POST /v1//chat/completions/?api-version=1'),
+    request(good, {}, 'POST //v1/chat/completions'),
+  ];
+  for (const [at, text] of requests.entries()) {
+    assert.match(await answerTo(api, text, at), /^HTTP\/1\.1 200 /, text);
+  }
+  const models = await only(api, request('', {}, 'GET /v1/models/?limit=1'));
+  assert.equal(models.status, 200);
 });
 
 test('anybody may ask whether it is alive, and a listed host name is let in', async () => {

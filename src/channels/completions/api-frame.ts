@@ -2,13 +2,12 @@
  * Lets the requests of an HTTP API through to its routes, or refuses them. It knows nothing about
  * the API but its paths and the form of its errors. The checks have one order, and the first failed
  * check gives the answer: host name (421), path (404), method (405), bearer (401), number of
- * requests (429), content type (415), room (503), body (413, 400), and the bearer once more if it
+ * requests (429), compression (415), room (503), body (413, 400), and the bearer once more if it
  * has changed meanwhile.
  */
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
-import { collectBody, isJsonType, isUncompressed } from '../../lib/collect-body.ts';
+import { collectBody, isUncompressed } from '../../lib/collect-body.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { answerEarly, sendAnswer, type Exchange } from '../../lib/early-answer.ts';
@@ -83,13 +82,8 @@ const refusals = {
   unauthorized: {
     status: 401,
     code: 'invalid_api_key',
-    message: 'Send the header "Authorization: Bearer <key>" with the API key of this service.',
+    message: 'The API key is missing or wrong. Send it as "Authorization: Bearer <key>".',
     headers: { 'www-authenticate': 'Bearer' },
-  },
-  otherType: {
-    status: 415,
-    code: 'unsupported_media_type',
-    message: 'Send the header "Content-Type: application/json"; the charset can only be utf-8.',
   },
   /** Format: RFC 9110, section 15.5.16. */
   compressed: {
@@ -103,8 +97,7 @@ const refusals = {
     code: 'body_too_large',
     message: `The body may have ${bodyBytesMax} bytes.`,
   },
-  notUtf8: { status: 400, code: 'invalid_json', message: 'The body is not valid UTF-8.' },
-  notJson: { status: 400, code: 'invalid_json', message: 'The body is not valid JSON.' },
+  notJson: { status: 400, code: 'invalid_json', message: 'The body is not valid JSON in UTF-8.' },
 } as const satisfies Record<string, ApiRefusal>;
 
 function methodNotAllowed(allow: string): ApiRefusal {
@@ -194,9 +187,8 @@ class ApiFrame {
     await this.#deps.bodies.within({ bytes, whose: '' }, gone, read);
   }
 
-  /** The checks that need no body. */
+  /** The checks that need no body. Its type says nothing: curl names that of a form. */
   #checkContent({ headers }: IncomingMessage): ApiRefusal | null {
-    if (!isJsonType(headers['content-type'])) return refusals.otherType;
     if (!isUncompressed(headers['content-encoding'])) return refusals.compressed;
     if (Number(headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
     return this.#deps.unavailable();
@@ -210,16 +202,13 @@ class ApiFrame {
       this.#refuse(exchange, refusals.bodyTooLarge, end.count);
       return null;
     }
-    if (isUtf8(end.bytes)) {
-      try {
-        return { value: JSON.parse(end.bytes.toString('utf8')) as unknown };
-      } catch {
-        this.#refuse(exchange, refusals.notJson);
-        return null;
-      }
+    try {
+      const text = new TextDecoder('utf-8', { fatal: true }).decode(end.bytes);
+      return { value: JSON.parse(text) as unknown };
+    } catch {
+      this.#refuse(exchange, refusals.notJson);
+      return null;
     }
-    this.#refuse(exchange, refusals.notUtf8);
-    return null;
   }
 
   /** @param bytes how much of the body has arrived already */

@@ -72,7 +72,9 @@ test('an answer has the form of the API, and its message the facts of the reques
   assert.equal(request.brain, 'support');
   const usage = { inputTokens: 7, outputTokens: 2, cachedTokens: 5 };
   assert.deepEqual(await api.reply(answered('hello', {}, usage)), { kind: 'delivered' });
-  const { created, ...answer } = await jsonOf(await asking);
+  const received = await asking;
+  assert.equal(received.headers.get('x-request-id'), 'm1');
+  const { created, ...answer } = await jsonOf(received);
   assert.equal(created, Math.floor(api.clock.now() / 1_000));
   const message = { role: 'assistant', content: 'hello', refusal: null, annotations: [] };
   assert.deepEqual(answer, {
@@ -107,6 +109,7 @@ test('a stream has the role, the text in parts, the reason, the usage and the en
   open.show('Hel');
   const answer = await asking;
   assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  assert.equal(answer.headers.get('x-request-id'), 'm1');
   const reader = readerOf(answer);
   const first = await reader.next();
   open.show('Hello ');
@@ -123,7 +126,7 @@ test('a stream has the role, the text in parts, the reason, the usage and the en
   assert.deepEqual(
     choices.map(({ delta, finish_reason: reason }) => [delta, reason]),
     [
-      [{ role: 'assistant', content: '', refusal: null }, null],
+      [{ role: 'assistant', content: '' }, null],
       [{ content: 'Hel' }, null],
       [{ content: 'lo' }, null],
       [{ content: ' world' }, null],
@@ -141,10 +144,12 @@ test('the calls of a client’s tools are in the answer and in the stream', asyn
   const calls = [
     { id: 'a', name: 'look', arguments: { at: 1 } },
     { id: '', name: 'look', arguments: '{"at":' },
+    { id: 'c', name: 'look', arguments: '' },
   ];
   const sent = [
     { id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":1}' } },
     { id: 'call00001', type: 'function', function: { name: 'look', arguments: '{"at":' } },
+    { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } },
   ];
   const tools = [{ type: 'function', function: { name: 'look' } }];
   const whole = ask(api, chatPath, question({ tools }));
@@ -157,7 +162,12 @@ test('the calls of a client’s tools are in the answer and in the stream', asyn
   await api.reply(answered('', { calls }), 'it calls look', 1);
   const events = eventsOf(await (await stream).text()).slice(1, -1) as Json[];
   const deltas = events.map((event) => (event['choices'] as Json[])[0]!['delta']);
-  assert.deepEqual(deltas, [{ tool_calls: [{ index: 0, ...sent[0] }] }, {}]);
+  const { function: called, ...head } = sent[0]!;
+  assert.deepEqual(deltas, [
+    { tool_calls: [{ index: 0, ...head, function: { ...called, arguments: '' } }] },
+    { tool_calls: [{ index: 0, function: { arguments: called.arguments } }] },
+    {},
+  ]);
 });
 
 const apology = (more: Partial<Decision> = {}): CompletionEnd => ({
@@ -167,7 +177,7 @@ const apology = (more: Partial<Decision> = {}): CompletionEnd => ({
 });
 
 const ends: readonly [string, CompletionEnd, number, string, string | null, string | null][] = [
-  ['busy', apology(), 503, 'busy', '5', null],
+  ['busy', apology(), 503, 'busy', null, 'false'],
   ['no answer', apology({ apology: 'no_answer' }), 503, 'no_answer', null, 'false'],
   ['too long', apology({ apology: 'too_long' }), 400, 'context_length_exceeded', null, null],
   ['unseen', apology({ apology: 'unseen' }), 400, 'image_unsupported', null, null],
@@ -191,6 +201,7 @@ test('an end without an answer has a status, a code, and says whether to try aga
     assert.equal(answer.status, status, name);
     assert.equal(answer.headers.get('retry-after'), after, name);
     assert.equal(answer.headers.get('x-should-retry'), again, name);
+    assert.equal(answer.headers.get('x-request-id'), `m${at + 1}`, name);
     const error = await errorOf(answer);
     assert.deepEqual(Object.keys(error), ['message', 'type', 'param', 'code']);
     assert.equal(error['code'], code, name);
@@ -242,15 +253,22 @@ test('an error after the first text, and another answer, end the stream without 
   }
 });
 
-test('a silent stream begins with a comment, and its error is an event', async () => {
+test('a silent stream begins with its role, and its error is an event', async () => {
   await using api = await startCompletions();
   const asking = ask(api, chatPath, question({ stream: true }));
   const open = await api.opened();
   api.clock.pass(15_000);
   const reader = readerOf(await asking);
-  assert.equal(await reader.next(), ': still at work\n\n');
-  api.clock.pass(15_000);
-  assert.equal(await reader.next(), ': still at work\n\n');
+  const deltas: unknown[] = [];
+  for (const _ of [1, 2, 3]) {
+    const [event] = eventsOf(await reader.next()) as Json[];
+    const [choice] = event!['choices'] as Json[];
+    assert.equal(choice!['finish_reason'], null);
+    deltas.push(choice!['delta']);
+    api.clock.pass(15_000);
+  }
+  assert.deepEqual(deltas, [{ role: 'assistant', content: '' }, {}, {}]);
+  await reader.next();
   open.fail('stopped');
   const [event] = eventsOf(await reader.rest()) as Json[];
   assert.equal((event!['error'] as Json)['code'], 'shutting_down');

@@ -1,6 +1,6 @@
 /**
- * The channel of chat completions: programs that speak the OpenAI API ask brains, and wait for the
- * answer on their own connection.
+ * The channel of the completions API. Its clients speak the OpenAI API, ask brains, and wait for
+ * the answer on their own connection.
  *
  * Each request is a message in a conversation of its own. It is registered in `OpenRequests` before
  * the ledger accepts it, so its turn always finds it. `deliver` sends the answer. When the channel
@@ -183,8 +183,8 @@ class Completions implements CompletionsChannel {
 
   #routeOf(asked: string, create: ApiRoute): ApiRoute | ApiRefusal {
     const { offered } = this.#deps;
-    // Some clients join their paths to a base URL that ends in a slash.
-    const path = asked.replace('/v1//', '/v1/');
+    // Some clients join their paths to a base URL that ends in a slash, or end them in one.
+    const path = asked.replace(/\/+/g, '/').replace(/\/$/, '');
     switch (path) {
       case '/healthz':
         return { method: 'GET', isOpen: true, answer: () => '{"status":"ok"}' };
@@ -193,7 +193,7 @@ class Completions implements CompletionsChannel {
       case '/v1/models':
         return { method: 'GET', answer: () => modelsText(offered, this.#created) };
       default:
-        return path.startsWith(modelPath) && path.length > modelPath.length
+        return path.startsWith(modelPath)
           ? { method: 'GET', answer: () => this.#model(path.slice(modelPath.length)) }
           : notFound;
     }
@@ -270,8 +270,7 @@ const notFound: ApiRefusal = {
   status: 404,
   code: 'not_found',
   message:
-    'There is nothing at this path. The base URL of this API ends in /v1, and the paths behind ' +
-    'it are /models and /chat/completions.',
+    'svc answers /v1/models and /v1/chat/completions only; the base URL of this API ends in /v1.',
 };
 
 const fault: ApiRefusal = {

@@ -27,7 +27,10 @@ import {
 
 const bodiesBytesMax = 128 * 1_048_576;
 const minuteMs = 60_000;
-/** A stream without new text sends a comment this often, so that no proxy closes it. */
+/**
+ * A stream without new text sends a chunk without text this often, so that no proxy closes it. Some
+ * clients fail at comments: jundot/omlx#839.
+ */
 const silentMs = 15_000;
 
 /** `perMinute` null: no limit. */
@@ -86,7 +89,7 @@ const failures = {
   stopped: {
     status: 503,
     code: 'shutting_down',
-    message: 'The service stops, and ended this request. Ask again in a moment.',
+    message: 'The service is stopping and has ended this request. Ask again in a moment.',
     headers: { 'retry-after': '1' },
   },
   deleted: {
@@ -98,7 +101,7 @@ const failures = {
   changed: {
     status: 500,
     code: 'answer_changed',
-    message: 'The answer is not the one that began here. Ask again without streaming.',
+    message: 'Another answer has replaced the one that began here. Ask again without streaming.',
   },
   unknown: { status: 500, code: 'fault', message: 'Something went wrong here.' },
 } as const satisfies Record<string, ApiRefusal>;
@@ -130,7 +133,6 @@ export class WaitingRequest implements OpenRequest {
   #sent = '';
   /** null: the stream has not begun. */
   #chunks: ChunkWriter | null = null;
-  #hasText = false;
   #silence: Deadline | null = null;
   #isOver = false;
 
@@ -160,7 +162,7 @@ export class WaitingRequest implements OpenRequest {
 
   /** The message has been accepted. Its id is that of the answer. */
   accepted(id: MessageId): void {
-    this.#id ??= id;
+    this.#identify(id);
     this.#grow();
   }
 
@@ -200,7 +202,7 @@ export class WaitingRequest implements OpenRequest {
    */
   finish(reply: Reply): boolean {
     if (this.#isOver) return false;
-    this.#id ??= reply.inReplyTo;
+    this.#identify(reply.inReplyTo);
     const end = this.#end;
     if (end === null) this.#sendError(failures.unknown);
     else if (end.kind === 'refused') this.#sendError(refusalOfEnd(end, '', this.#deps.now()));
@@ -222,12 +224,10 @@ export class WaitingRequest implements OpenRequest {
 
   /** The events for the text that is new. */
   #newText(text: string): string {
-    const chunks = this.#stream();
-    const isFirst = !this.#hasText;
-    this.#hasText = true;
+    const begun = this.#begun();
     const more = text.slice(this.#sent.length);
     this.#sent = text;
-    return (isFirst ? chunks.first() : '') + (more === '' ? '' : chunks.text(more));
+    return begun + (more === '' ? '' : this.#chunks!.text(more));
   }
 
   #sendAnswer(
@@ -241,7 +241,7 @@ export class WaitingRequest implements OpenRequest {
       return sendJson(call.response, answerText(this.#facts, final, usage));
     }
     if (!final.text.startsWith(this.#sent)) return this.#sendError(failures.changed);
-    this.#endStream(this.#newText(final.text) + this.#stream().last(final, usage));
+    this.#endStream(this.#newText(final.text) + this.#chunks!.last(final, usage));
   }
 
   #sendError(refusal: ApiRefusal): void {
@@ -256,12 +256,18 @@ export class WaitingRequest implements OpenRequest {
     this.#deps.call.response.end(events);
   }
 
-  #stream(): ChunkWriter {
-    if (this.#chunks === null) {
-      this.#chunks = new ChunkWriter(this.#facts, this.#deps.parsed.includesUsage);
-      this.#deps.call.response.writeHead(200, streamHead);
-    }
-    return this.#chunks;
+  /** Begins the stream with its role, once. */
+  #begun(): string {
+    if (this.#chunks !== null) return '';
+    this.#chunks = new ChunkWriter(this.#facts, this.#deps.parsed.includesUsage);
+    this.#deps.call.response.writeHead(200, streamHead);
+    return this.#chunks.first();
+  }
+
+  #identify(id: MessageId): void {
+    const { response } = this.#deps.call;
+    this.#id = id;
+    if (!response.headersSent) response.setHeader('x-request-id', id);
   }
 
   get #facts(): AnswerFacts {
@@ -280,8 +286,7 @@ export class WaitingRequest implements OpenRequest {
       if (this.#id === null || this.#deps.call.response.writableNeedDrain) {
         return this.#waitSilently();
       }
-      this.#stream();
-      this.#write(': still at work\n\n');
+      this.#write(this.#begun() || this.#chunks!.silence());
     });
   }
 

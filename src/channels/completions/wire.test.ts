@@ -52,7 +52,8 @@ const faults: readonly [unknown, string | undefined, string?][] = [
   [body({ messages: [7] }), 'messages.0'],
   [body({ messages: [{ content: 'x' }] }), 'messages.0.role'],
   [body({ messages: [{ role: 'function', name: 'f', content: 'x' }] }), 'messages.0.role'],
-  [body({ messages: [{ role: 'system', content: 'x' }] }), 'messages'],
+  [body({ messages: [{ role: 'system', content: '' }] }), 'messages'],
+  [body({ messages: [{ role: 'assistant', content: 'x' }] }), 'messages'],
   [body({ messages: [user(null)] }), 'messages.0.content'],
   [body({ messages: [user(' ')] }), 'messages.0.content'],
   [body({ messages: [user([7])] }), 'messages.0.content.0'],
@@ -66,7 +67,7 @@ const faults: readonly [unknown, string | undefined, string?][] = [
     'messages.0.content.0.image_url.url',
   ],
   [
-    body({ messages: [user([picture('data:image/png;base64,AA A')])] }),
+    body({ messages: [user([picture('data:image/png;base64,AA-A')])] }),
     'messages.0.content.0.image_url.url',
   ],
   [
@@ -100,7 +101,7 @@ const faults: readonly [unknown, string | undefined, string?][] = [
     'context_length_exceeded',
   ],
   [body({ n: 2 }), 'n', 'unsupported_parameter'],
-  [body({ functions: [] }), 'functions', 'unsupported_parameter'],
+  [body({ functions: [{}] }), 'functions', 'unsupported_parameter'],
   [body({ function_call: 'auto' }), 'function_call', 'unsupported_parameter'],
   [body({ logprobs: true }), 'logprobs', 'unsupported_parameter'],
   [body({ audio: {} }), 'audio', 'unsupported_parameter'],
@@ -109,9 +110,10 @@ const faults: readonly [unknown, string | undefined, string?][] = [
   [body({ web_search_options: {} }), 'web_search_options', 'unsupported_parameter'],
   [body({ stream: 'yes' }), 'stream'],
   [body({ stream_options: { include_usage: 1 } }), 'stream_options.include_usage'],
-  [body({ max_tokens: 0 }), 'max_tokens'],
+  [body({ max_tokens: -2 }), 'max_tokens'],
   [body({ max_completion_tokens: 1.5 }), 'max_completion_tokens'],
-  [body({ stop: ['a', 'b', 'c', 'd', 'e'] }), 'stop'],
+  [body({ stop: Array(33).fill('a') }), 'stop'],
+  [body({ stop: 'x'.repeat(257) }), 'stop'],
   [body({ stop: [7] }), 'stop'],
   [body({ user: 'x'.repeat(1_025) }), 'user'],
   [body({ user: '\ud800' }), 'user'],
@@ -177,7 +179,7 @@ test('texts come as they are, as parts, and from the roles of any client', () =>
         { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
         user(''),
         { role: 'assistant', content: null, refusal: 'Never.' },
-        { role: 'assistant', content: '' },
+        { role: 'assistant', content: ' \n' },
         { role: 'system', content: '' },
         user('three'),
         { role: 'assistant', content: 'thr' },
@@ -185,11 +187,10 @@ test('texts come as they are, as parts, and from the roles of any client', () =>
     }),
   );
   assert.equal(request.system, 'Be brief.\n\none\ntwo');
-  assert.equal(request.newest, 4);
+  assert.equal(request.newest, 3);
   assert.deepEqual(request.lines, [
     said('one\ntwo'),
     { role: 'assistant', text: 'No.' },
-    said(''),
     { role: 'assistant', text: 'Never.' },
     said('three'),
     { role: 'assistant', text: 'thr' },
@@ -224,15 +225,57 @@ test('a picture becomes media with its type and size', () => {
   const lines = linesOf(user([{ type: 'text', text: 'what?' }, picture(url)]));
   const media = { type: 'image/jpeg', reference: 'picture', file: 'key/0', bytes: 4 };
   assert.deepEqual(lines, [said('what?', [media])]);
+  for (const other of ['jpg;base64,AAAA\r\nAA==\n', 'jpeg;charset=utf-8;base64,AAAAAA']) {
+    const parts = [{ type: 'text', text: '' }, picture(`data:image/${other}`)];
+    assert.deepEqual(linesOf(user(parts)), [said('', [media])]);
+  }
   const all = read(body({ messages: Array(6).fill(user([picture(tiny)])) }));
   assert.deepEqual([...all.pictures.keys()], ['key/2', 'key/3', 'key/4', 'key/5']);
 });
 
-test('the lower limit counts, and -1 is none', () => {
+test('without a line of the user, the last system text is the newest message', () => {
+  const system = (content: unknown): Json => ({ role: 'system', content });
+  const messages = [system('Be brief.'), { role: 'assistant', content: 'Hi.' }, system('Go on.')];
+  const { request } = read(body({ messages: [...messages, system(null)] }));
+  assert.deepEqual([request.system, request.newest], ['Be brief.', 1]);
+  assert.deepEqual(request.lines, [{ role: 'assistant', text: 'Hi.' }, said('Go on.')]);
+  const alone = read(body({ messages: [system('Say a word.')] })).request;
+  assert.deepEqual([alone.system, alone.lines], [null, [said('Say a word.')]]);
+});
+
+test('empty lists, an empty format and fields of other programs are as good as absent', () => {
+  const assistant = { role: 'assistant', content: 'Hi.' };
+  const echoed = { refusal: null, annotations: null, audio: null, function_call: null };
+  const more = { ...echoed, tool_calls: null, reasoning_content: 'x', id: 7 };
+  const empty = { tools: [], functions: [], stop: [], modalities: [], response_format: {} };
+  assert.deepEqual(
+    read(body({ ...empty, messages: [user(), { ...assistant, ...more }, user()] })),
+    read(body({ messages: [user(), assistant, user()] })),
+  );
+  const untyped = { ...call('a'), type: null };
+  const called = { role: 'assistant', tool_calls: [untyped] };
+  const empties = [
+    { role: 'system', content: null },
+    { role: 'user', content: null },
+    { role: 'tool', tool_call_id: 'a', content: null },
+  ];
+  const lines = linesOf(empties[0]!, empties[1]!, called, empties[2]!, user());
+  const made = { id: 'a', name: 'look', arguments: {} };
+  assert.deepEqual(lines, [
+    { role: 'calls', text: '', calls: [made] },
+    { role: 'result', call: made, text: '' },
+    said('hi'),
+  ]);
+  assert.equal(read(body({ tools: [{ ...tool(), type: null }] })).request.tools.length, 1);
+  assert.equal(read(body({ stop: Array(32).fill('a') })).stops.length, 32);
+});
+
+test('the lower limit counts, and 0 and -1 are none', () => {
   const limitOf = (more: Json): number | null => read(body(more)).request.outputTokensMax;
   assert.equal(limitOf({ max_tokens: 5, max_completion_tokens: 9 }), 5);
   assert.equal(limitOf({ max_tokens: -1, max_completion_tokens: 9 }), 9);
   assert.equal(limitOf({ max_tokens: -1 }), null);
+  assert.equal(limitOf({ max_tokens: 0, max_completion_tokens: 0 }), null);
 });
 
 test('tools and the choice among them', () => {

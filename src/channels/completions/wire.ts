@@ -1,5 +1,5 @@
 /**
- * The JSON of the API of chat completions. A request becomes a `CompletionRequest` or a refusal; an
+ * The JSON of the completions API. A request becomes a `CompletionRequest` or a refusal; an
  * end becomes an answer, chunks of a stream, or an error. Pure. Format: OpenAI chat completions,
  * platform.openai.com/docs/api-reference/chat.
  *
@@ -38,12 +38,15 @@ export type ParsedRequest = {
   readonly pictures: Map<string, GivenPicture>;
 };
 
-/** `base64` is well-formed. */
+/** `base64` is well-formed, without padding. */
 export type GivenPicture = { readonly base64: string; readonly bytes: number };
 
 const linesMax = 4_096;
 const toolsMax = 128;
-const stopsMax = 4;
+/** Some clients send more stops than the four of OpenAI: continuedev/continue#2461. */
+const stopsMax = 32;
+/** Each growing text is compared with each beginning of each stop. */
+const stopCharactersMax = 256;
 const picturesOfLineMax = 64;
 /** Of all texts together, and of the newest user text, which svc keeps. */
 const charactersMax = 4 * 1_048_576;
@@ -138,15 +141,18 @@ const unsupported: Readonly<Record<string, string>> = {
 
 function refuseUnsupported(body: Fields): void {
   for (const [name, why] of Object.entries(unsupported)) {
-    if ((body[name] ?? null) !== null) refuse(name, why, 'unsupported_parameter');
+    const value = body[name] ?? [];
+    const isAbsent = Array.isArray(value) && value.length === 0;
+    if (!isAbsent) refuse(name, why, 'unsupported_parameter');
   }
   if ((body['n'] ?? 1) !== 1) refuse('n', 'only 1 answer is supported', 'unsupported_parameter');
   if (flag(body, 'logprobs') === true) {
     refuse('logprobs', 'it is not supported', 'unsupported_parameter');
   }
-  const format = record(body['response_format'] ?? { type: 'text' }, 'response_format');
-  if (format['type'] !== 'text') {
-    refuse('response_format', 'only the type "text" is supported', 'unsupported_parameter');
+  const format = record(body['response_format'] ?? {}, 'response_format');
+  if ((format['type'] ?? 'text') !== 'text') {
+    const why = 'only the type "text" is supported; for JSON of a given form, send a tool';
+    refuse('response_format', why, 'unsupported_parameter');
   }
   for (const one of list(body['modalities'] ?? [], 'modalities')) {
     if (one !== 'text') refuse('modalities', 'only "text" is supported', 'unsupported_parameter');
@@ -160,11 +166,11 @@ function readUser(body: Fields): string | null {
   return fault === null ? user : refuse('user', `it ${fault}`);
 }
 
-/** Some clients send -1 for no limit. */
+/** Some clients send 0 or -1 for no limit. */
 function readTokensMax(body: Fields): number | null {
   const given = ['max_tokens', 'max_completion_tokens'].flatMap((name) => {
-    const value = body[name] ?? -1;
-    if (value === -1) return [];
+    const value = body[name] ?? 0;
+    if (value === 0 || value === -1) return [];
     const isCount = Number.isSafeInteger(value) && (value as number) > 0;
     return isCount ? [value as number] : refuse(name, 'it has to be a whole number from 1 up');
   });
@@ -176,6 +182,9 @@ function readStops(value: unknown): readonly string[] {
   if (stops.length > stopsMax) refuse('stop', `it has more than ${stopsMax} texts`);
   return stops.flatMap((stop) => {
     if (typeof stop !== 'string') return refuse('stop', 'it has to be a text or a list of texts');
+    if (stop.length > stopCharactersMax) {
+      refuse('stop', `a text has more than ${stopCharactersMax} characters`);
+    }
     return stop === '' ? [] : [stop];
   });
 }
@@ -186,8 +195,9 @@ function readTools(value: unknown): readonly ToolNotice[] {
   const names = new Set<string>();
   return tools.map((tool, at) => {
     const path = `tools.${at}`;
-    const { type = 'function', function: called } = record(tool, path);
-    if (type !== 'function') refuse(`${path}.type`, 'only the type "function" is supported');
+    const { type, function: called } = record(tool, path);
+    if ((type ?? 'function') !== 'function')
+      refuse(`${path}.type`, 'only the type "function" is supported');
     const fields = record(called, `${path}.function`);
     const name = text(fields, 'name', `${path}.function.`) ?? '';
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
@@ -229,6 +239,10 @@ class LineReader {
   readonly pictures = new Map<string, GivenPicture>();
   readonly #key: string;
   #newest: { readonly at: number; readonly path: string } | null = null;
+  /** The place of the last line of the user if it says nothing. */
+  #blank: string | null = null;
+  /** The last system text, and its place among the lines. */
+  #lastSystem: { readonly at: number; readonly path: string } | null = null;
   #characters = 0;
   #pictureCount = 0;
 
@@ -238,11 +252,16 @@ class LineReader {
 
   end(): { readonly lines: readonly GivenLine[]; readonly newest: number } {
     this.#refuseOpen();
+    if (this.#blank !== null) refuse(this.#blank, 'the newest message of the user is empty');
+    if (this.#newest === null && this.#lastSystem !== null) {
+      // Some clients give their instructions in system messages alone: the last one is the newest.
+      this.#newest = this.#lastSystem;
+      const said = { role: 'user', text: this.systems.pop()!, media: [] } as const;
+      this.#lines.splice(this.#newest.at, 0, said);
+    }
     if (this.#newest === null) refuse('messages', 'there is no message of the role "user"');
     const { at, path } = this.#newest;
     const line = this.#lines[at]!;
-    const isEmpty = line.role === 'user' && line.text.trim() === '' && line.media.length === 0;
-    if (isEmpty) refuse(`${path}.content`, 'the newest message of the user is empty');
     if (line.role === 'user' && line.text.length > newestCharactersMax) {
       tooLong('the newest message of the user is too long');
     }
@@ -261,7 +280,9 @@ class LineReader {
       case 'system':
       case 'developer': {
         const given = this.#textOf(message['content'], path);
-        if (given !== '') this.systems.push(given);
+        if (given.trim() === '') return;
+        this.systems.push(given);
+        this.#lastSystem = { at: this.#lines.length, path };
         return;
       }
       case 'user':
@@ -285,6 +306,9 @@ class LineReader {
       media.push(this.#readPicture(part['image_url'], `${place}.image_url`));
       return null;
     });
+    // Some providers refuse an empty line: HKUDS/nanobot#949.
+    this.#blank = given.trim() === '' && media.length === 0 ? `${path}.content` : null;
+    if (this.#blank !== null) return;
     this.#newest = { at: this.#lines.length, path };
     this.#lines.push({ role: 'user', text: given, media });
   }
@@ -295,20 +319,20 @@ class LineReader {
     const place = isText ? path : `${path}.url`;
     const url = isText ? value : record(value, path)['url'];
     if (typeof url !== 'string') return refuse(place, 'it has to be a text');
-    const head = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i.exec(url.slice(0, 100));
+    const head = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;[^;,]*)*?;base64,/i.exec(url.slice(0, 100));
     if (head === null) {
       return refuse(place, 'svc fetches no address; send the picture as data:image/…;base64,…');
     }
-    const type = head[1]!.toLowerCase();
+    const type = head[1]!.toLowerCase().replace('/jpg', '/jpeg');
     if (!pictureTypes.has(type)) {
       return refuse(place, `svc reads no ${type}; send PNG, JPEG or GIF`);
     }
-    const base64 = url.slice(head[0].length);
-    if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
-      return refuse(place, 'it is no valid base64');
+    // Some encoders break lines, and some write no padding.
+    const base64 = url.slice(head[0].length).replace(/[\s=]+/g, '');
+    if (base64.length % 4 === 1 || !/^[A-Za-z0-9+/]+$/.test(base64)) {
+      return refuse(place, 'it is not valid base64');
     }
-    const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
-    const bytes = (base64.length / 4) * 3 - padding;
+    const bytes = Math.floor((base64.length * 3) / 4);
     const file = `${this.#key}/${this.#pictureCount++}`;
     this.pictures.set(file, { base64, bytes });
     if (this.pictures.size > picturesMax) {
@@ -324,8 +348,7 @@ class LineReader {
     for (const name of ['audio', 'function_call']) {
       if ((message[name] ?? null) !== null) refuse(`${path}.${name}`, 'it is not supported');
     }
-    const content = message['content'] ?? '';
-    const given = this.#textOf(content, path, (part, place) => {
+    const given = this.#textOf(message['content'], path, (part, place) => {
       if (part['type'] !== 'refusal') return refusePart(part, place);
       return text(part, 'refusal', `${place}.`) ?? '';
     });
@@ -335,14 +358,16 @@ class LineReader {
     if (calls.length > toolsMax) refuse(place, `there are more than ${toolsMax}`);
     const read = calls.map((call, at) => this.#readCall(call, `${place}.${at}`));
     if (read.length > 0) this.#lines.push({ role: 'calls', text: said, calls: read });
-    else if (said !== '') this.#lines.push({ role: 'assistant', text: said });
+    else if (said.trim() !== '') this.#lines.push({ role: 'assistant', text: said });
   }
 
   #readCall(value: unknown, path: string): ToolCall {
-    const { id, type = 'function', function: called } = record(value, path);
+    const { id, type, function: called } = record(value, path);
     if (typeof id !== 'string' || id === '') return refuse(`${path}.id`, 'it has to be a text');
     if (this.#open.has(id)) return refuse(`${path}.id`, 'another call has this id');
-    if (type !== 'function') refuse(`${path}.type`, 'only the type "function" is supported');
+    if ((type ?? 'function') !== 'function') {
+      refuse(`${path}.type`, 'only the type "function" is supported');
+    }
     const fields = record(called, `${path}.function`);
     const name = text(fields, 'name', `${path}.function.`);
     if (name === null || name === '') return refuse(`${path}.function.name`, 'it is missing');
@@ -378,6 +403,7 @@ class LineReader {
     other: (part: Fields, place: string) => string | null = refusePart,
   ): string {
     const place = `${path}.content`;
+    if ((content ?? null) === null) return '';
     if (typeof content === 'string') return this.#count(content);
     if (!Array.isArray(content)) return refuse(place, 'it has to be a text or a list of parts');
     const texts = content.flatMap((value, at) => {
@@ -397,7 +423,7 @@ class LineReader {
 }
 
 function refusePart({ type }: Fields, place: string): never {
-  const name = typeof type === 'string' ? `"${type.slice(0, 50)}"` : 'without a type';
+  const name = typeof type === 'string' ? `of the type "${type.slice(0, 50)}"` : 'without a type';
   return refuse(`${place}.type`, `svc reads no part ${name} here`);
 }
 
@@ -457,8 +483,8 @@ export function cutAtStop(whole: string, stops: readonly string[]): string {
 }
 
 /**
- * The beginning of a growing text that the final text will keep: without the beginning of a stop,
- * without half a character, and without white space, which a brain may take away at the end.
+ * The beginning of a growing text that the final text will keep. It ends before the beginning of a
+ * stop, before half a character, and before white space, which a brain may take away at the end.
  */
 export function settledText(whole: string, stops: readonly string[]): string {
   const cut = cutAtStop(whole, stops);
@@ -501,10 +527,10 @@ export function answerText(facts: AnswerFacts, final: FinalAnswer, usage: Usage 
   return JSON.stringify({ ...all, usage: usageOf(usage) });
 }
 
-function callOf({ id, name, arguments: given }: ToolCall, at: number): object {
-  const args = typeof given === 'string' ? given : JSON.stringify(given ?? {});
+function callOf({ id, name, arguments: given }: ToolCall, at: number) {
+  const args = typeof given === 'string' ? given || '{}' : JSON.stringify(given ?? {});
   const called = { name, arguments: args };
-  return { id: id === '' ? madeCallId(at) : id, type: 'function', function: called };
+  return { id: id === '' ? madeCallId(at) : id, type: 'function', function: called } as const;
 }
 
 function usageOf(usage: Usage | null): object {
@@ -529,18 +555,29 @@ export class ChunkWriter {
   }
 
   first(): string {
-    return this.#chunk({ role: 'assistant', content: '', refusal: null });
+    return this.#chunk({ role: 'assistant', content: '' });
   }
 
   text(content: string): string {
     return this.#chunk({ content });
   }
 
+  /** Keeps the connection open. */
+  silence(): string {
+    return this.#chunk({});
+  }
+
   /** The calls, the reason of the end, and the usage if the client wants it. */
   last({ calls, reason }: FinalAnswer, usage: Usage | null): string {
-    const parts = calls.map((call, index) =>
-      this.#chunk({ tool_calls: [{ index, ...callOf(call, index) }] }),
-    );
+    // Some clients read no arguments beside the name: ggml-org/llama.cpp#22722.
+    const parts = calls.flatMap((call, index) => {
+      const { function: called, ...rest } = callOf(call, index);
+      const { name, arguments: args } = called;
+      return [
+        { ...rest, function: { name, arguments: '' } },
+        { function: { arguments: args } },
+      ].map((part) => this.#chunk({ tool_calls: [{ index, ...part }] }));
+    });
     parts.push(this.#chunk({}, reason));
     if (this.#includesUsage) {
       parts.push(eventOf({ ...this.#head, choices: [], usage: usageOf(usage) }));
@@ -623,7 +660,6 @@ export function refusalOfEnd(
     case 'fault':
       return { status: 500, code: 'fault', message: sentence, headers: notAgain };
     case 'busy':
-      return { status: 503, code: end.apology, message: sentence, headers: { 'retry-after': '5' } };
     case 'no_answer':
     case 'no_consensus':
     case 'unfinished':

@@ -191,8 +191,26 @@ async function replay(args: readonly string[], io: Io): Promise<number> {
   if (fault !== null) return wrongUsage(io, name, fault);
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
-  const ids = flags.all ? await collectIds(place, flags.reason as FailureKind | null) : positionals;
+  if (!flags.all) return replayThese(place, positionals);
+  const ids = await collectIds(place, flags.reason as FailureKind | null);
   return typeof ids === 'number' ? ids : moveAll(place, ids, 'replay');
+}
+
+/** Refuses the letters of the completions API: no client waits any more. */
+async function replayThese(place: LedgerLocation, given: readonly string[]): Promise<number> {
+  // Without storage no letter can be moved.
+  if (place.storage === null) return moveAll(place, given, 'replay');
+  const ids: string[] = [];
+  const code = await withReader(place, async (reader) => {
+    for (const id of given) {
+      const isAwaited = (await reader.deadLetter(id))?.channel !== completionsChannel;
+      if (isAwaited) ids.push(id);
+      else
+        place.io.stderr.write(`${plainLine(id)} can only be discarded: no client waits for it.\n`);
+    }
+    return ids.length === given.length ? exitCode.fine : exitCode.failed;
+  });
+  return ids.length === 0 ? code : (await moveAll(place, ids, 'replay')) || code;
 }
 
 function faultOf(
@@ -222,7 +240,7 @@ async function collectIds(
     const { stop } = location.io;
     for await (const letter of allRows((page) => reader.deadLetters(page), stop)) {
       const { id, channel, failure } = letter;
-      // Nobody waits for the answer to an API request any more.
+      // No client of the completions API waits any more.
       if (channel === completionsChannel) continue;
       if (reason === null || failure.kind === reason) ids.push(id);
     }

@@ -149,5 +149,5 @@ export async function resolveChannel<Of extends { readonly channel: ChannelKey }
 export function describeUnknown(whose: MessageOwner): string {
   return whose.kind === 'conversation'
     ? 'No conversation with this id is known here.\n'
-    : 'Nothing is known here that this sender said.\n';
+    : 'No turn of this sender is kept here.\n';
 }

@@ -28,8 +28,8 @@ export const trace: Command = {
 Shows on one clock everything that happened to a message: how long it waited, its session, the
 models that the privacy filter dropped, each model with its time and outcome, why the policy picked
 this answer, and each delivery.
-The id is the "message_id" of the webhook's 200, the id of an answer of the API of chat
-completions, or the id of a dead letter.
+The id is the "message_id" of the webhook's 200, the id of an answer of the completions API, or the
+id of a dead letter.
 
   --text           also show the message and its answer
   --config <file>  the configuration file (default: svc.json)

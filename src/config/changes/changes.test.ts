@@ -343,7 +343,7 @@ test('documents that are no configuration at all are told without a fault', () =
   );
 });
 
-test('the API of chat completions is told as a block, and where it listens', () => {
+test('the completions API is told as a block, and where it listens', () => {
   const { all, kinds, consequences } = changesAfter((document) => {
     document.completions = { token_env: 'COMPLETIONS_TOKEN' };
   });

@@ -148,7 +148,7 @@ test('what API clients can use has a line from their own node, and needs no rout
   const lines = edges.filter(({ kind }) => kind === 'offers');
   assert.deepEqual(
     lines.map(({ source, label }) => [source, label]),
-    [[node.id, 'API clients can use open']],
+    [[node.id, 'Clients can use open']],
   );
   const brain = nodes.find(({ title }) => title === 'open')!;
   assert.deepEqual([brain.dim, brain.remark, (channels as object[]).length], [false, null, 1]);

@@ -50,7 +50,7 @@ export type GraphNode =
       readonly words: readonly string[];
     })
   | (Common & { readonly kind: 'brain' })
-  /** The API of chat completions, which offers brains to clients. */
+  /** The completions API, which offers brains to clients. */
   | (Common & { readonly kind: 'API' })
   | (Common & {
       readonly kind: 'model';
@@ -352,7 +352,7 @@ function offerEdges(document: JsonObject, brains: readonly GraphNode[]): readonl
     const target = brains.find(({ kind, title }) => kind === 'brain' && title === brain);
     if (target === undefined) return [];
     const from = completionsChannel;
-    const label = `API clients can use ${brain}`;
+    const label = `Clients can use ${brain}`;
     const ends = { source: from, target: target.id, from, to: brain };
     const id = `${target.id} offered`;
     return [{ id, kind: 'offers', path: [from], ...ends, dim: false, label, isOnly: true, at: 0 }];

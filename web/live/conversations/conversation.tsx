@@ -1,3 +1,4 @@
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { ConversationText, TurnText, ConversationKey } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
@@ -61,7 +62,9 @@ export function Conversation({ id }: { readonly id: string }) {
             </p>
             <Cuts cuts={value.cuts} />
           </Panel>
-          <Takeover id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
+          {value.channel === completionsChannel ? null : (
+            <Takeover id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
+          )}
           <TurnsOf conversation={value} />
           <Notes of={value} />
         </>

@@ -1,4 +1,5 @@
 import { FirstConversation } from '../next-step.tsx';
+import { completionsChannel } from '../../../src/domain/ids.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
@@ -90,7 +91,7 @@ const countColumns: readonly Column<CountRow>[] = [
   { title: 'Last turn', cell: ({ lastAt, now }) => (lastAt === null ? '–' : ago(lastAt, now)) },
 ];
 
-/** Page by page, ordered by channel and id. */
+/** Page by page, ordered by channel and id. Requests of clients are no conversations. */
 function List() {
   const [after, setAfter] = useKept<string | null>('after', null);
   const query = new URLSearchParams({ limit: String(pageRows), ...(after !== null && { after }) });
@@ -105,7 +106,7 @@ function List() {
         <Table
           name="Conversations"
           columns={columns}
-          rows={value.rows}
+          rows={value.rows.filter(({ channel }) => channel !== completionsChannel)}
           keyOf={({ channel, conversation }) => `${channel} ${conversation}`}
           none="No conversation is kept."
         />

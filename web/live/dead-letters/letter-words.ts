@@ -20,7 +20,7 @@ const byWhose: Readonly<Record<ActionBy, string>> = {
 const byKind: Partial<Readonly<Record<FailureKind, string>>> = {
   poison: 'To replay it may end svc again: look at the message first.',
   unroutable: 'Put its channel or route back into the configuration, then replay.',
-  gone: 'Name another target in the configuration, then replay.',
+  gone: 'Name another target in the configuration, then replay. If a client hung up, discard it.',
 };
 
 /** Advice about a dead letter. */
