@@ -142,7 +142,7 @@ test('what cannot be listed is told, with 2, before anything is read', async (t)
   const wrong: Readonly<Record<string, RegExp>> = {
     '--state=answerd': /There is no state "answerd"\. Did you mean answered\?/,
     '--outcome=lost': /There is no outcome "lost"\. It is one of reply, command/,
-    '--channel=Slack': /--channel is one of .*, webhook, the name that a channel has, or a bot/,
+    '--channel=Slack': /--channel is one of .*, completions, the name that a channel has, or a bot/,
     '--since=yesterday': /--since is a time such as 2h, .* "yesterday" is none/,
     '--until=2026-13-45': /--until is a time/,
     '--limit=0': /--limit is a number from 1/,
