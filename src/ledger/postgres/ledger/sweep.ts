@@ -70,12 +70,9 @@ WITH gone AS (
     LIMIT ${rowsAtOnce}
   )) RETURNING id, channel, conversation, failure IS NOT NULL AS dead
 ), queues AS (
-  DELETE FROM svc.lane WHERE ctid = ANY(ARRAY(
-    SELECT one.ctid FROM gone CROSS JOIN LATERAL (
-      SELECT ctid FROM svc.lane WHERE channel = gone.channel AND conversation = gone.conversation
-        AND owner IS NULL AND session IS NULL OFFSET 0
-    ) AS one WHERE gone.channel = '${completionsChannel}'
-  ))
+  DELETE FROM svc.lane WHERE channel = '${completionsChannel}' AND conversation = ANY(ARRAY(
+    SELECT conversation FROM gone WHERE channel = '${completionsChannel}'
+  )) AND owner IS NULL AND session IS NULL
 ), uses AS (
   ${deleteOf('tool_use', 'gone AS given')}
 ), calls AS (
