@@ -266,12 +266,14 @@ test('a client that reads nothing gets no more than its connection takes', async
   const reading = readAll(socket);
   await api.reply(answered(whole));
   const text = await reading;
-  const content = [...text.matchAll(/"content":"(x+)"/g)].map(([, part]) => part!.length);
+  // A pattern for twenty million characters can exceed the stack of its search.
+  const parts = text.split('"content":"').slice(1);
+  const lengths = parts.map((part) => part.indexOf('"')).filter((length) => length > 0);
   assert.equal(
-    content.reduce((sum, length) => sum + length, 0),
+    lengths.reduce((sum, length) => sum + length, 0),
     whole.length,
   );
-  assert.ok(content.length < 100);
+  assert.ok(lengths.length < 100);
 });
 
 test('the end of the channel waits for no client that reads nothing', async () => {
