@@ -189,7 +189,7 @@ for (const kind of ['memory', 'sqlite', 'postgres'] as const) {
       const story = await house.settled(id);
       assert.deepEqual([story.trace?.outcome, story.replies], ['abandoned', []]);
       assert.equal(stops[0]?.stopped, true);
-      assert.equal(house.events.meters.decisions.abandoned, 1);
+      await until('the count', () => house.events.meters.decisions.abandoned === 1);
       assert.equal(client.reply, null);
     });
 
