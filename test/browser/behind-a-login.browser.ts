@@ -67,6 +67,8 @@ browserTest(
     await signIn(page);
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('row', { name: 'ada' }).waitFor();
+    // The list keeps its rows still while the pointer is over one.
+    await page.mouse.move(0, 0);
     await site.say('two');
     await page.getByRole('row', { name: 'reply' }).nth(1).waitFor();
   },

@@ -114,6 +114,16 @@ browserTest(
   },
 );
 
+/** Keeps the page from events until the result is resolved, so that a list is read before them. */
+async function holdEvents(page: Page): Promise<{ readonly resolve: () => void }> {
+  const began = Promise.withResolvers<void>();
+  await page.route('**/api/v1/events*', async (route) => {
+    await began.promise;
+    await route.continue();
+  });
+  return began;
+}
+
 const whileRead = Promise.withResolvers<void>();
 
 browserTest(
@@ -123,9 +133,11 @@ browserTest(
     const { page } = await open();
     const answered = Promise.withResolvers<void>();
     let read = 0;
+    const began = await holdEvents(page);
     await page.route('**/api/v1/messages?*', async (route) => {
       const response = await route.fetch();
       read++;
+      began.resolve();
       await answered.promise;
       await route.fulfill({ response });
     });
@@ -153,7 +165,9 @@ browserTest(
     view.expectFault(/503/);
     const refused = Promise.withResolvers<void>();
     let asked = 0;
+    const began = await holdEvents(page);
     await page.route('**/api/v1/messages?*', async (route) => {
+      began.resolve();
       if (++asked > 1) return route.fulfill({ status: 503, body: '' });
       await refused.promise;
       await route.continue();

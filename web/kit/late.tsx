@@ -2,6 +2,11 @@ import { useEffect, useState, type ComponentType } from 'react';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 
+type LateComponent<Props> = ComponentType<Props> & {
+  /** Loads the component before it is shown. Rejects if the service does not answer. */
+  readonly load: () => Promise<unknown>;
+};
+
 /**
  * A component that loads when it is first shown. A loaded component stays; after a failed load the
  * person can try again.
@@ -10,11 +15,11 @@ import { Notice } from './notice.tsx';
 export function late<Props extends object>(
   name: string,
   load: () => Promise<ComponentType<Props>>,
-): ComponentType<Props> {
+): LateComponent<Props> {
   type Part = { readonly Part: ComponentType<Props> };
   let loaded: ComponentType<Props> | null = null;
   const loadOnce = async (): Promise<ComponentType<Props>> => (loaded ??= await load());
-  return function Late(props: Props) {
+  function Late(props: Props) {
     const [part, setPart] = useState<Part | 'loading' | 'failed'>(() =>
       loaded === null ? 'loading' : { Part: loaded },
     );
@@ -41,5 +46,17 @@ export function late<Props extends object>(
         <Button onClick={() => setPart('loading')}>Try again</Button>
       </div>
     );
-  };
+  }
+  return Object.assign(Late, { load: loadOnce });
+}
+
+/** Loads these components, one after the other, so that each opens at once, even without svc. */
+export async function loadAhead(
+  components: readonly (ComponentType | LateComponent<object>)[],
+): Promise<void> {
+  try {
+    for (const one of components) if ('load' in one) await one.load();
+  } catch {
+    // svc does not answer: a component loads when a person opens it.
+  }
 }

@@ -3,29 +3,14 @@ import { useEffect, useMemo, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { arriveAt, followEntries } from '../kit/entry.ts';
 import { PageFrame } from '../kit/frame.tsx';
+import { late, loadAhead } from '../kit/late.tsx';
 import { usePlace } from '../kit/place.ts';
 import { useStorage, useWatch, useGone } from '../kit/watch.ts';
-import { Approvals } from './approvals/approvals.tsx';
-import { Audit } from './audit/audit.tsx';
-import { Configuration } from './config/config.tsx';
-import { Conversations } from './conversations/conversations.tsx';
-import { DeadLetters } from './dead-letters/dead-letters.tsx';
-import { Deliveries } from './deliveries/deliveries.tsx';
-import { FlowMap } from './flow/flow-map.tsx';
-import { Instances } from './instances/instances.tsx';
-import { MessagePage } from './message/message.tsx';
-import { Messages } from './messages/messages.tsx';
-import { ModelPage } from './model/model.tsx';
 import { Navigation, WithinGroup, type NavigationGroup } from './navigation/navigation.tsx';
 import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
-import { People } from './people/people.tsx';
-import { Providers } from './providers/providers.tsx';
 import { Search } from './search/search.tsx';
-import { Secrets } from './secrets/secrets.tsx';
-import { Spend } from './spend/spend.tsx';
 import { StatusOfService } from './status.tsx';
-import { Tools } from './tools/tools.tsx';
 import { useApplication, wayOn } from '../kit/application.ts';
 import { Notice } from '../kit/notice.tsx';
 import { SignedOut } from '../kit/signed-out.tsx';
@@ -44,6 +29,48 @@ type LiveViewEntry = {
   /** True: useful only if several instances share one storage. */
   readonly ofShared?: true;
 };
+
+// The other views load after the first one, so that a person sees that one sooner.
+const Approvals = late(
+  'approvals',
+  async () => (await import('./approvals/approvals.tsx')).Approvals,
+);
+const Audit = late('audit', async () => (await import('./audit/audit.tsx')).Audit);
+const Configuration = late(
+  'configuration',
+  async () => (await import('./config/config.tsx')).Configuration,
+);
+const Conversations = late(
+  'conversations',
+  async () => (await import('./conversations/conversations.tsx')).Conversations,
+);
+const DeadLetters = late(
+  'dead letters',
+  async () => (await import('./dead-letters/dead-letters.tsx')).DeadLetters,
+);
+const Deliveries = late(
+  'deliveries',
+  async () => (await import('./deliveries/deliveries.tsx')).Deliveries,
+);
+const FlowMap = late('map', async () => (await import('./flow/flow-map.tsx')).FlowMap);
+const Instances = late(
+  'instances',
+  async () => (await import('./instances/instances.tsx')).Instances,
+);
+const MessagePage = late(
+  'message',
+  async () => (await import('./message/message.tsx')).MessagePage,
+);
+const Messages = late('messages', async () => (await import('./messages/messages.tsx')).Messages);
+const ModelPage = late('model', async () => (await import('./model/model.tsx')).ModelPage);
+const People = late('people', async () => (await import('./people/people.tsx')).People);
+const Providers = late(
+  'providers',
+  async () => (await import('./providers/providers.tsx')).Providers,
+);
+const Secrets = late('secrets', async () => (await import('./secrets/secrets.tsx')).Secrets);
+const Spend = late('spend', async () => (await import('./spend/spend.tsx')).Spend);
+const Tools = late('tools', async () => (await import('./tools/tools.tsx')).Tools);
 
 /** The groups of the navigation, in this order. */
 const groups = ['Overview', 'Messages', 'Conversations', 'Delivery', 'Models', 'Settings'] as const;
@@ -85,6 +112,7 @@ export function LiveView() {
   const isShared = useStorage(({ storage }) => storage === 'postgres');
   const isEntering = useSignedIn(({ now }) => now.kind === 'entering');
   useEffect(followEntries, []);
+  useEffect(() => void loadAhead(views.map(({ shows }) => shows)), []);
   const { view, id = '', open = '', message = '' } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
   useArrival([name, id, open, message].join(' '), title);

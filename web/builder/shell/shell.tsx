@@ -1,6 +1,7 @@
 import { useEffect, useRef, useMemo, useState, type MouseEvent, type RefObject } from 'react';
 import { leave } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
+import { loadAhead } from '../../kit/late.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { SignedOut } from '../../kit/signed-out.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
@@ -19,6 +20,7 @@ import { Banners } from './banners.tsx';
 import { Head } from './head.tsx';
 import { useKeys, keys } from './keys.ts';
 import { Tabs, useView } from './tabs.tsx';
+import { ReviewView } from './views.ts';
 import { Dialog } from '../../kit/dialog.tsx';
 import { Leaving } from './leaving.tsx';
 import { closeOverlay, useOverlay } from './overlay.ts';
@@ -33,6 +35,8 @@ export function Shell() {
     if (value !== null && useDraft.getState().base === null) openDraft(value);
   }, [value]);
   useEffect(() => closeDraft, []);
+  // A draft can be reviewed even if svc ends meanwhile.
+  useEffect(() => void loadAhead([ReviewView]), []);
   if (base !== null) return <Desk />;
   return (
     <main className="mx-auto flex min-h-screen max-w-md flex-col justify-center gap-4 px-4">

@@ -2,7 +2,6 @@ import type { ComponentType } from 'react';
 import { late } from '../../kit/late.tsx';
 import { FormView } from '../form/form-view.tsx';
 import { GraphView } from '../graph/graph-view.tsx';
-import { ReviewView } from '../review/review-view.tsx';
 
 type BuilderView = {
   readonly name: string;
@@ -10,10 +9,13 @@ type BuilderView = {
   readonly shows: ComponentType;
 };
 
-// Loaded late: most people never open these, and the editor is larger than the rest of the page.
+// Loaded late: few people open these first, and the editor is larger than the rest of the page.
 const JsonView = late('editor', async () => (await import('../json/editor-box.tsx')).EditorBox);
 const TemplateView = late('templates', async () => {
   return (await import('../templates/template-view.tsx')).TemplateView;
+});
+export const ReviewView = late('review', async () => {
+  return (await import('../review/review-view.tsx')).ReviewView;
 });
 const TryView = late('trials', async () => (await import('../try/try-view.tsx')).TryView);
 
