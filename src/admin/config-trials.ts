@@ -22,6 +22,11 @@ export interface ConfigTrials {
    */
   preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'>;
   /**
+   * Lists the models of a provider. `busy`: too many preflights run.
+   * @param left aborts when the client has left
+   */
+  listModels(provider: ModelProvider, left: AbortSignal): Promise<ModelList | 'busy'>;
+  /**
    * Asks a brain of a draft.
    * @param left aborts when the client has left
    * @param show is called with '' once the brain is asked, then with the whole reply so far while
@@ -33,6 +38,16 @@ export interface ConfigTrials {
 export type Validated = { readonly valid: boolean; readonly problems: readonly ConfigProblem[] };
 
 export type Preflighted = Validated & { readonly lines: readonly CheckLine[] };
+
+/** Where a model of a draft is, by fields of the configuration; null: the field is not set. */
+export type ModelProvider = {
+  readonly provider: string;
+  readonly base_url: string | null;
+  readonly api_key_env: string | null;
+};
+
+/** The names of a provider's models; `reason`: a sentence if it listed none, otherwise null. */
+export type ModelList = { readonly names: readonly string[]; readonly reason: string | null };
 
 export type CheckLine = {
   readonly kind: 'ok' | 'warning' | 'failed';

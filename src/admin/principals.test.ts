@@ -78,6 +78,7 @@ operator GET /api/v1/config/history/{revision}
 operator POST /api/v1/config/history/{revision}/restore
 operator POST /api/v1/config/validate
 operator POST /api/v1/config/preflight
+operator POST /api/v1/config/models
 operator POST /api/v1/config/try
 operator POST /api/v1/models/look
 operator GET /api/v1/secrets

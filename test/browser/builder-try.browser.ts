@@ -259,3 +259,24 @@ browserTest(
     assert.equal(await site.model.calls[0]!.over, 'gone');
   },
 );
+
+browserTest(
+  'the name of a model is chosen from those that its provider lists',
+  contextWith(),
+  async ({ open }) => {
+    const view = await open();
+    const page = await signIn(view, 'form');
+    await page.getByRole('treeitem', { name: /^llama3/ }).click();
+    const name = page.getByLabel('Model (required)');
+    await name.click();
+    await page.getByText(/It has \d+ models\./).waitFor();
+    const list = await name.getAttribute('list');
+    await page
+      .locator(`[id="${list}"] option[value="qwen3:latest"]`)
+      .waitFor({ state: 'attached' });
+    await view.assertAccessible();
+    await page.getByLabel('Base URL').fill('http://127.0.0.1:9');
+    await name.click();
+    await page.getByText('Type the name, since the provider lists none').waitFor();
+  },
+);

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Preflighted, Validated } from '../../src/admin/config-trials.ts';
+import type { ModelList, Preflighted, Validated } from '../../src/admin/config-trials.ts';
 import { explainKeychain } from '../../src/app/keychain.ts';
 import { asks, inTurn } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -275,6 +275,30 @@ test('a draft is checked where the file lies, and its world is looked at', async
   assert.equal(database!.message, 'is in use by this service');
   const none = parsed(await started.send('POST', 'config/preflight', '{')) as Preflighted;
   assert.deepEqual([none.valid, none.lines], [false, []]);
+});
+
+test('a provider lists its models by its key, or the answer says why it does not', async () => {
+  await using started = await start();
+  const list = async (of: object): Promise<ModelList> => {
+    return parsed(await started.send('POST', 'config/models', JSON.stringify(of))) as ModelList;
+  };
+  const { provider, base_url, api_key_env } = hostedModel(started);
+  const hosted = await list({ provider, base_url, api_key_env });
+  assert.deepEqual(hosted, { names: ['gpt-test'], reason: null });
+  assert.equal(started.hosted.calls.length, 0, 'no model is asked');
+  const local = await list({ provider: 'local_runtime', base_url: started.local.url });
+  assert.ok(local.names.includes('llama3:latest'), local.names.join());
+  const reasonOf = async (of: object): Promise<string | null> => (await list(of)).reason;
+  assert.match(
+    (await reasonOf({ provider, base_url, api_key_env: 'NOT_SET' }))!,
+    /^NOT_SET is not/,
+  );
+  assert.match((await reasonOf({ provider: 'strange' }))!, /provider/);
+  assert.match((await reasonOf({ provider, base_url: 'no address' }))!, /base_url/);
+  await started.hosted.script({ fail: '401' }, 'looks');
+  assert.match((await reasonOf({ provider, base_url, api_key_env }))!, /key/);
+  const secret = Object.values(values).some((value) => JSON.stringify(hosted).includes(value));
+  assert.equal(secret, false);
 });
 
 test('of a secret its presence is told, and of no variable its value', async () => {

@@ -17,6 +17,7 @@ export function fakeTrials(calls: Calls): ConfigTrials {
   return {
     validate: async (text) => asked({ valid: true, problems: [] }, 'validate', text),
     preflight: async (text) => asked({ valid: true, problems: [], lines }, 'preflight', text),
+    listModels: async (of) => asked({ names: ['llama3.2'], reason: null }, 'listModels', of),
     tryBrain: async (draft) => asked(tried, 'tryBrain', draft),
   };
 }

@@ -2,6 +2,8 @@ import type { ConfigProblem } from '../../config/problems.ts';
 import {
   refusedSchemas,
   draftSchema,
+  modelListSchema,
+  modelProviderSchema,
   preflightedSchema,
   trialEventSchema,
   tryResultSchema,
@@ -79,6 +81,24 @@ function checks({ trials }: Ports): Route[] {
       answer: async (_values, { body, left }) => {
         const found = await trials.preflight(body, left);
         return found === 'busy' ? busy : answerWith(preflightedSchema, found);
+      },
+    }),
+    askRoute({
+      path: '/api/v1/config/models',
+      summary: 'Asks a provider for the names of its models, for `model_id` of a draft.',
+      contentType,
+      body: {
+        kind: 'json',
+        summary: 'Fields of a model as the configuration has them. svc reads the key itself.',
+        bytesMax: 16_384,
+        example: { provider: 'local_runtime', base_url: 'http://127.0.0.1:11434' },
+        schema: { name: 'ModelProvider', of: modelProviderSchema },
+      },
+      problems: { 429: 'Four are under way.' },
+      schema: { name: 'ModelList', of: modelListSchema },
+      answer: async (_values, { body, left }) => {
+        const found = await trials.listModels(body, left);
+        return found === 'busy' ? busy : answerWith(modelListSchema, found);
       },
     }),
   ];

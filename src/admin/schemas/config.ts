@@ -120,6 +120,12 @@ export const preflightedSchema = object({
   problems: trialsProblems,
 });
 
+export const modelProviderSchema = objectWith(
+  { provider: text },
+  { base_url: maybeText, api_key_env: maybeText },
+);
+export const modelListSchema = object({ names: list(text), reason: maybeText });
+
 export const draftSchema = objectWith(
   { config: text, text },
   {

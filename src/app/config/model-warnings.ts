@@ -166,6 +166,9 @@ export function createModelProbes(
 const mayAsk = ({ sensitivity, model }: RoutedModel): boolean =>
   sensitivity === 'public' || model.locality === 'local';
 
+/** The most models that a page offers in the place of a missing one. */
+const othersMax = 50;
+
 async function probeModel(
   { sensitivity, config, model }: RoutedModel,
   { events, steady }: ModelProbesDeps,
@@ -175,12 +178,13 @@ async function probeModel(
   const { name, provider } = model;
   events.modelLooked({ model: name, provider, found: found ?? successOf(check) });
   const failed = found === null ? null : failure(found);
+  const isLocal = provider === 'local_runtime';
   return {
     model: name,
     address: config.baseUrl,
     keyEnv: config.apiKeyEnv,
     failure: failed === null ? null : { kind: failed.kind, detail: failed.detail },
-    others: check.kind === 'reached' ? check.others : [],
+    others: check.kind === 'reached' && isLocal ? check.others.slice(0, othersMax) : [],
   };
 }
 

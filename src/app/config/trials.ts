@@ -5,6 +5,8 @@
 import type {
   AnswerRow,
   Draft,
+  ModelList,
+  ModelProvider,
   Preflighted,
   ConfigTrials,
   ToolRow,
@@ -93,6 +95,25 @@ class ServiceTrials implements ConfigTrials {
     });
   }
 
+  async listModels(provider: ModelProvider, left: AbortSignal): Promise<ModelList | 'busy'> {
+    return this.#preflights.take(async () => {
+      const { validation } = await this.#inspect(textWith(provider));
+      if (validation.kind === 'invalid') {
+        const [{ path, message, remedy }] = validation.problems as [ConfigProblem];
+        const field = path.startsWith(modelPath) ? path.slice(modelPath.length) : path;
+        return { names: [], reason: `${field}: ${message}. ${remedy}` };
+      }
+      const { config } = validation;
+      const { secrets } = resolveSecrets(config, await this.#find(config, left));
+      this.#settings.log.scrub(secrets.values());
+      const { namesOfProvider } = await import('../preflight/models.ts');
+      const deps = createTrialDeps(this.#settings.deps);
+      const found = await namesOfProvider(config.brains[0]!.models[0]!, secrets, deps);
+      const mask = await this.#maskOf(secrets, left);
+      return { ...found, names: found.names.map((name) => mask.clean(name)) };
+    });
+  }
+
   async tryBrain(draft: Draft, left: AbortSignal, show?: Show): Promise<Tried> {
     const tried = await this.#trials.take(() => this.#try(draft, left, show));
     return tried === 'busy' ? { kind: 'busy' } : tried;
@@ -171,6 +192,27 @@ class ServiceTrials implements ConfigTrials {
     mask.add(secrets.values());
     return mask;
   }
+}
+
+const modelPath = 'brains[0].models[0].';
+
+/** A configuration around one model, whose fields the usual parser checks. */
+function textWith({ provider, base_url, api_key_env }: ModelProvider): string {
+  const model = {
+    provider,
+    model_id: 'any',
+    locality: api_key_env === null ? 'local' : 'cloud',
+    ...(base_url !== null && { base_url }),
+    ...(api_key_env !== null && { api_key_env }),
+  };
+  const brain = { name: 'any', sensitivity: 'public', policy: { kind: 'priority' } };
+  return JSON.stringify({
+    channels: [
+      { type: 'webhook', token_env: 'ANY', webhook: { outbound_url: 'http://localhost' } },
+    ],
+    brains: [{ ...brain, models: [model] }],
+    routes: [{ channel: 'webhook', brain: 'any' }],
+  });
 }
 
 type Routed = {

@@ -5,7 +5,7 @@ import { remedyOf } from '../../domain/remedy.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import { later } from '../../lib/clock.ts';
 import type { ContextSizes, ModelCheck } from '../../brains/models/model.ts';
-import { createModel, type ServiceDeps } from '../service.ts';
+import { createModel, type BrainDeps, type ServiceDeps } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 import { databaseUrlForm } from '../../config/storage-place.ts';
 import { plural } from '../../domain/plural.ts';
@@ -89,6 +89,29 @@ export async function lineOfModel(
   const model = createModel(config, secrets, deps);
   const check = await model.check(sensitivity, later(deps.steady(), checkMs));
   return lineOfCheck(subjectOf(config), check, config, sensitivity === 'private');
+}
+
+/** A name that no provider has, so that it answers with the names of all its models. */
+const noModel = 'svc-asks-for-the-list';
+
+/** Asks a provider for the names of its models. */
+export async function namesOfProvider(
+  config: ModelConfig,
+  secrets: Secrets,
+  deps: BrainDeps,
+): Promise<{ readonly names: readonly string[]; readonly reason: string | null }> {
+  const { provider, baseUrl, apiKeyEnv } = config;
+  if (apiKeyEnv !== null && !secrets.has(apiKeyEnv)) {
+    return { names: [], reason: `${apiKeyEnv} is not set. Set the key and try again.` };
+  }
+  const model = createModel({ ...config, modelId: noModel }, secrets, deps);
+  const check = await model.check('public', later(deps.steady(), checkMs));
+  if (check.kind === 'failed') {
+    const { kind, detail } = check.failure;
+    return { names: [], reason: `${detail}. ${remedyOf(kind, provider, '') ?? anyRemedy}` };
+  }
+  const isEmpty = check.others.length === 0;
+  return { names: check.others, reason: isEmpty ? `${baseUrl} lists no models.` : null };
 }
 
 /** @param given `context_tokens`; null: the runtime decides */

@@ -76,7 +76,7 @@ export type ModelCheck =
        * `elsewhere` is a vendor; `unknown`: the runtime has not shown it.
        */
       readonly runs: 'here' | 'elsewhere' | 'unknown';
-      /** If a local runtime lacks the model: names of some models that it has. Otherwise empty. */
+      /** If the provider lacks the model: the names of up to 500 that it lists. Otherwise empty. */
       readonly others: readonly string[];
     }
   | { readonly kind: 'failed'; readonly failure: Failure };

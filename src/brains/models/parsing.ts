@@ -46,6 +46,18 @@ type ChatMessage =
   | { role: 'assistant'; content: string | null; tool_calls: readonly object[] }
   | { role: 'tool'; content: string };
 
+/** How many names of a provider's list svc takes, and how long a name may be. */
+const namesMax = 500;
+const nameCharactersMax = 200;
+
+/** The names of a list of models, without those that are no name. */
+export function modelNamesOf(names: readonly unknown[]): readonly string[] {
+  return names
+    .map((name) => textOf(name))
+    .filter((name) => name !== '' && name.length <= nameCharactersMax)
+    .slice(0, namesMax);
+}
+
 /** How a wire format writes calls, their results, and pictures. */
 export type CallWire = {
   /** @param sendsExtra see the field */

@@ -48,6 +48,24 @@ test('a field is told with what it was and what it is, defaults included', () =>
   ]);
 });
 
+test('a model in the place of another one of the same provider is replaced', () => {
+  const changes = changesAfter((document) => {
+    document.brains[0].models[0].model_id = 'qwen3:8b';
+    document.brains[0].models[0].max_retries = 5;
+  });
+  assert.deepEqual(changes.all, [
+    'brain triage: the model llama3.2 (Ollama) is replaced by qwen3:8b (Ollama)',
+    'brain triage, model qwen3:8b (Ollama): max_retries 2 (the default) → 5',
+  ]);
+  const elsewhere = changesAfter((document) => {
+    document.brains[0].models[0] = { provider: 'openai', model_id: 'gpt', locality: 'cloud' };
+  });
+  assert.deepEqual(elsewhere.all, [
+    'the model gpt (OpenAI API) is added to brain triage',
+    'the model llama3.2 (Ollama) is removed from brain triage',
+  ]);
+});
+
 test('models are told by what they are, not by where they stand', () => {
   const { all } = changesAfter((document) => {
     document.brains[0].models.splice(0, 1);

@@ -166,7 +166,18 @@ function changesInBrain(name: string, before: Value, after: Value): readonly Cha
 function modelChanges(subject: string, before: Value, after: Value): readonly Change[] {
   const field = brainField.fields.models.items;
   const pairs = pairsOf(before, after, 'models');
-  const changes = pairs.flatMap(({ from, to }) => {
+  const replaced = replacedModels(pairs);
+  const changes = pairs.flatMap((pair) => {
+    const { from, to } = pair;
+    const twin = replaced.get(pair);
+    if (twin !== undefined) {
+      if (to === null) return [];
+      const [former, latter] = [formatModelName(twin.from!.key), formatModelName(to.key)];
+      const text = `${subject}: the model ${former} is replaced by ${latter}`;
+      const where = `${subject}, model ${latter}`;
+      const others = changesWithin(where, field, twin.from!.value, to.value, ['model_id']);
+      return [change('changed', text), ...others];
+    }
     if (from === null)
       return [change('added', `the model ${formatModelName(to!.key)} is added to ${subject}`)];
     if (to === null) {
@@ -191,6 +202,24 @@ function modelChanges(subject: string, before: Value, after: Value): readonly Ch
     ...changes,
     change('changed', `${subject}: its models are listed as ${order.join(', ')}`),
   ];
+}
+
+/** Finds replaced models: one added where another one of the same provider was removed. */
+function replacedModels(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
+  const providerOf = ({ key }: KeyedEntry): string => key.slice(0, key.indexOf('/'));
+  const replaced = new Map<Pair, Pair>();
+  for (const added of pairs) {
+    const { from, to } = added;
+    if (from !== null || to === null) continue;
+    const twin = pairs.find((one) => {
+      if (one.to !== null || one.from?.index !== to.index) return false;
+      return providerOf(one.from) === providerOf(to);
+    });
+    if (twin === undefined) continue;
+    replaced.set(added, twin);
+    replaced.set(twin, added);
+  }
+  return replaced;
 }
 
 function caseChanges(subject: string, before: Value, after: Value): readonly Change[] {

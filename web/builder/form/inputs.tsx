@@ -14,6 +14,10 @@ import { keyOf, meaningOf, placeholderOf } from './words.tsx';
 const longKeys = new Set(['system_prompt']);
 
 type TextProps = InputProps & {
+  /** Called when the input gets the focus. */
+  readonly onEnter?: () => void;
+  /** The id of a `datalist` with values to choose from. */
+  readonly list?: string;
   /** Called when the input loses the focus; `before` is its text when it got the focus. */
   readonly onLeave?: (before: string) => void;
   /** Replaces the schema's description. */
@@ -21,7 +25,8 @@ type TextProps = InputProps & {
 };
 
 /** A text. An empty text stays while the person types; on blur it is removed from the file. */
-export function TextInput({ path, field, required, onLeave, hint }: TextProps) {
+export function TextInput(props: TextProps) {
+  const { path, field, required, onEnter, list, onLeave, hint } = props;
   const value = useValue(path);
   const problems = useProblems(path);
   const group = textOf(path);
@@ -33,7 +38,10 @@ export function TextInput({ path, field, required, onLeave, hint }: TextProps) {
     spellCheck: longKeys.has(keyOf(path)),
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
       useDraft.getState().edit(path, event.target.value, group),
-    onFocus: () => void (before.current = wordOf(value)),
+    onFocus: () => {
+      before.current = wordOf(value);
+      onEnter?.();
+    },
     onBlur: () => {
       if (value === '' && !required) useDraft.getState().remove(path, group);
       onLeave?.(before.current);
@@ -44,7 +52,7 @@ export function TextInput({ path, field, required, onLeave, hint }: TextProps) {
       {longKeys.has(keyOf(path)) ? (
         <textarea rows={5} className={inputLook} {...shared} />
       ) : (
-        <input type="text" autoComplete="off" className={inputLook} {...shared} />
+        <input type="text" autoComplete="off" list={list} className={inputLook} {...shared} />
       )}
     </Row>
   );

@@ -28,6 +28,7 @@ import {
   TextInput,
 } from './inputs.tsx';
 import { TextList } from './lists.tsx';
+import { ModelInput } from './model-input.tsx';
 import { Row, type InputProps } from './row.tsx';
 import { RouteLists } from './routes.tsx';
 import { SecretInput } from './secret-input.tsx';
@@ -85,6 +86,7 @@ function FieldOf({ path, field, required, only }: InputProps) {
       if (field.format === 'env') return <SecretInput {...{ path, field, required }} />;
       const isBrain = path[0] === 'routes' && path.at(-1) === 'brain';
       if (isBrain) return <BrainInput {...{ path, field, required }} />;
+      if (path.at(-1) === 'model_id') return <ModelInput {...{ path, field, required }} />;
       const isName = path.length === 3 && path[0] === 'brains' && path[2] === 'name';
       if (isName) return <BrainNameInput {...{ path, field, required }} />;
       return <TextInput {...{ path, field, required }} />;

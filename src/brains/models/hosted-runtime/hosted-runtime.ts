@@ -151,9 +151,10 @@ class HostedRuntime implements Model {
     const result = await this.#list(sensitivity, deadlineAt);
     const failed = failureOfProbe(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
-    const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
+    const found = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
+    const { hasModel = null, others = [] } = found ?? {};
     const runs = this.locality === 'local' ? 'here' : 'elsewhere';
-    return { kind: 'reached', hasModel, runs, others: [] };
+    return { kind: 'reached', hasModel, runs, others };
   }
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Vision> {

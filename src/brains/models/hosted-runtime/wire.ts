@@ -25,6 +25,7 @@ import {
   extraOf,
   failed,
   messagesOf,
+  modelNamesOf,
   toolsOf,
   usageOf,
   type CallWire,
@@ -344,14 +345,20 @@ export function wantsStream(status: number, body: string): boolean {
   return status === 400 && errorWords.onlyStreams.test(errorIn(body).words);
 }
 
-/** Whether the list of `GET /models` has this model; null: it is no list. */
-export function findModel(body: string, modelId: string): boolean | null {
+/**
+ * Looks for a model in the list of `GET /models`; null: it is no list. `others`: if the model is
+ * missing, the names of those that are there. Gemini writes `models/` before each name.
+ */
+export function findModel(
+  body: string,
+  modelId: string,
+): { readonly hasModel: boolean; readonly others: readonly string[] } | null {
   const data = recordOf(parseJson(body))?.['data'];
   if (!Array.isArray(data)) return null;
-  return data.some((item) => {
-    const id = textOf(recordOf(item)?.['id']);
-    return id === modelId || id === `models/${modelId}`;
-  });
+  const ids = data.map((item) => textOf(recordOf(item)?.['id']));
+  const hasModel = ids.some((id) => id === modelId || id === `models/${modelId}`);
+  const others = hasModel ? [] : modelNamesOf(ids.map((id) => id.replace(/^models\//, '')));
+  return { hasModel, others };
 }
 
 /**

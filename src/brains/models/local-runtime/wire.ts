@@ -14,6 +14,7 @@ import {
   extraOf,
   failed,
   messagesOf,
+  modelNamesOf,
   toolsOf,
   usageOf,
   type CallWire,
@@ -134,15 +135,12 @@ function parsedOf(
   });
 }
 
-/** `others`: if the runtime lacks this model, names of models that it has. */
+/** `others`: if the runtime lacks this model, the names of those that it has. */
 export type FoundTag = {
   readonly hasModel: boolean;
   readonly namesVendor: boolean;
   readonly others: readonly string[];
 };
-
-const othersMax = 50;
-const nameCharactersMax = 200;
 
 /** The entry of one model in `GET /api/tags`; null: it is no list of models. */
 export function findTag(body: string, modelId: string): FoundTag | null {
@@ -154,14 +152,8 @@ export function findTag(body: string, modelId: string): FoundTag | null {
     return [model?.['name'], model?.['model']].some((name) => plainName(textOf(name)) === wanted);
   });
   const hasModel = found.length > 0;
-  return { hasModel, namesVendor: found.some(namesVendor), others: hasModel ? [] : namesOf(all) };
-}
-
-function namesOf(models: readonly (Readonly<Record<string, unknown>> | null)[]): string[] {
-  return models
-    .map((model) => textOf(model?.['name']))
-    .filter((name) => name !== '' && name.length <= nameCharactersMax)
-    .slice(0, othersMax);
+  const others = hasModel ? [] : modelNamesOf(all.map((model) => model?.['name']));
+  return { hasModel, namesVendor: found.some(namesVendor), others };
 }
 
 /**
