@@ -35,6 +35,12 @@ export async function enter(page: Page): Promise<void> {
   await page.getByRole('tab', { name: 'Review' }).waitFor();
 }
 
+/** Loads the page again. The tab keeps the token, so nobody signs in. */
+export async function reload(page: Page): Promise<void> {
+  await page.reload();
+  await page.getByRole('tab', { name: 'Review' }).waitFor();
+}
+
 export async function signIn(view: View, tab = 'graph'): Promise<Page> {
   const page = await openSignIn(view, tab);
   await enter(page);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
-import { contextWith, enter, show, signIn } from './builder-desk.ts';
+import { contextWith, enter, reload, show, signIn } from './builder-desk.ts';
 
 const state = (page: Page) => page.locator('#draft-state');
 /** Waits for this number of drafts: changes of other pages arrive a moment later. */
@@ -27,14 +27,12 @@ browserTest('a draft that is offered stays until somebody decides', contextWith(
   const { text = '' } = (await s.site.service.ask('config')).body;
   await s.site.service.put(`${text}\n`);
   for (let visit = 0; visit < 3; visit++) {
-    await page.reload();
-    await enter(page);
+    await reload(page);
     await page.getByText('There is a draft from').waitFor();
     await state(page).getByText('as in use').waitFor();
   }
   await page.getByRole('button', { name: 'Not now' }).click();
-  await page.reload();
-  await enter(page);
+  await reload(page);
   await page.getByRole('button', { name: 'Take up the draft' }).click();
   await page.getByRole('treeitem', { name: /^mine/ }).waitFor();
   await keeps(page, 1);
@@ -51,8 +49,7 @@ browserTest('another tab leaves a draft alone, and is offered it', contextWith()
   await other.goto('/builder?view=form');
   await enter(other);
   await other.getByText('It is of another tab or of an earlier visit.').waitFor();
-  await other.reload();
-  await enter(other);
+  await reload(other);
   await other.getByText('It is of another tab or of an earlier visit.').waitFor();
   await other.getByRole('button', { name: 'Throw it away' }).click();
   await other.getByText('There is a draft from').waitFor({ state: 'detached' });
@@ -167,8 +164,7 @@ browserTest(
     await page.keyboard.insertText((text ?? '').replaceAll('"echo"', '"mine"'));
     await page.keyboard.insertText(' unfinished');
     await page.getByText('Something stands after the end', { exact: false }).waitFor();
-    await page.reload();
-    await enter(page);
+    await reload(page);
     await page.getByText('What you wrote after that was not kept').waitFor();
     await page.getByRole('treeitem', { name: /^mine/ }).waitFor();
   },

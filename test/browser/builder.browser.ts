@@ -9,7 +9,15 @@ import type { Page } from 'playwright-core';
 import { browserTest, type View } from './browser.ts';
 import { adminToken } from '../config/program.ts';
 import { until } from '../support/waiting.ts';
-import { answerConfig, contextWith, enter, leave, signIn, stopClock } from './builder-desk.ts';
+import {
+  answerConfig,
+  contextWith,
+  enter,
+  leave,
+  reload,
+  signIn,
+  stopClock,
+} from './builder-desk.ts';
 
 const golden = join(import.meta.dirname, '../golden');
 const everything = readFileSync(join(golden, '0.1-everything.json'), 'utf8');
@@ -206,7 +214,7 @@ browserTest('a secret field takes a name, never a value', contextWith(), async (
   assert.ok(!kept.includes('ghp_'), 'the value was kept');
 });
 
-browserTest('a draft survives a reload; the token does not', contextWith(), async (s) => {
+browserTest('a draft and the sign-in survive a reload', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
@@ -217,22 +225,22 @@ browserTest('a draft survives a reload; the token does not', contextWith(), asyn
   await page.reload();
   assert.equal((await left).type(), 'beforeunload');
   const kept = await page.evaluate<string>(
-    'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])',
+    'JSON.stringify([localStorage, document.cookie, location.href, document.body.outerHTML])',
   );
   assert.ok(kept.includes('triage'));
-  assert.ok(!kept.includes(adminToken), 'the token was kept');
-  await enter(page);
+  assert.ok(!kept.includes(adminToken), 'only the tab keeps the token');
   await page.getByText('Your draft is here again').waitFor();
   await branch(view, /^triage/).waitFor();
   await page.getByRole('button', { name: 'Throw it away' }).click();
   await branch(view, /^echo/).waitFor();
   await state(view).getByText('as in use').waitFor();
-  await page.reload();
-  await enter(page);
+  await reload(page);
   assert.equal(await page.getByText('Your draft').count(), 0);
   await branch(view, /^echo/).click();
   await page.getByLabel('Name (required)').fill('helper');
   await leave(page);
+  const afterwards = await page.evaluate<string>('JSON.stringify(sessionStorage)');
+  assert.ok(!afterwards.includes(adminToken), 'a sign-out deletes the token');
   await enter(page);
   await page.getByText('Your draft is here again').waitFor();
   await branch(view, /^helper/).waitFor();
@@ -251,8 +259,7 @@ browserTest('a draft of what is no longer in use is offered', contextWith(), asy
   await branch(view, /^mine/).waitFor();
   await page.unroute('**/api/v1/config');
   await answerConfig(page, everything.replaceAll('"helper"', '"theirs"'), 'r-2');
-  await page.reload();
-  await enter(page);
+  await reload(page);
   await page.getByText('There is a draft from').waitFor();
   await branch(view, /^theirs/)
     .first()

@@ -1,8 +1,8 @@
 /**
  * Signs a person in and out. A link holds a code behind its `#`: the page removes it from the URL
  * at once and exchanges it for a token. A window of the application hands over a token instead.
- * Otherwise a person types one (sign-in.tsx). Only the memory of this page holds the token, so a
- * reloaded page has none.
+ * Otherwise a person types one (sign-in.tsx), and the tab keeps it until the sign-out. A token that
+ * was handed over is in the memory of this page only.
  * States: entering → in or out; in → out after a sign-out, or when the service refuses a
  * handed-over token; in → entering when the page asks its window again; in → in when a typed token
  * has lapsed (token.ts) and the person types another.
@@ -11,7 +11,7 @@ import { create } from 'zustand';
 import type { SignedIn } from '../../apps/desktop/desktop.ts';
 import { ask, onBearerRefused, type Refused } from './api.ts';
 import { cameIn, useApplication } from './application.ts';
-import { useToken } from './token.ts';
+import { keepInTab, tokenOfTab, useToken } from './token.ts';
 
 /**
  * `in`: a handed-over sign-in can come without a token, if the service is read-only. `out`: nobody
@@ -28,11 +28,14 @@ export const useArrival = create<{ readonly now: Arrival }>(() => ({
 
 const set = (now: Arrival): void => useArrival.setState({ now });
 
-/** Signs in by the code in the URL or by the window, and again for each new link. */
+/** Signs in by the code in the URL, by the tab or by the window, and again for each new link. */
 export function arrive(): void {
   addEventListener('hashchange', () => void comeByLink());
   onBearerRefused(putOut);
-  if (!comeByLink()) void comeByWindow();
+  if (comeByLink()) return;
+  const token = globalThis.svcShell === undefined ? tokenOfTab() : null;
+  if (token === null) void comeByWindow();
+  else signInWith(token);
 }
 
 /** The function that a window of the application gives to the page. */
@@ -59,6 +62,7 @@ function comeByLink(): boolean {
 }
 
 async function trade(code: string): Promise<void> {
+  keepInTab(null);
   set({ kind: 'entering' });
   const answer = await ask<SignedIn>('sign-in', { method: 'POST', body: { code } });
   if (answer.kind === 'refused') leave(answer.detail);
@@ -88,14 +92,21 @@ function takeOver({ token = null, page = null }: Partial<SignedIn>): void {
   set({ kind: 'in', how: 'handed' });
 }
 
-/** Signs in with a typed token that the service has accepted. */
+/** Signs in with a typed token that svc has accepted. Windows of an application keep none. */
 export function enterWith(token: string): void {
+  const isOfApplication = globalThis.svcShell !== undefined || useApplication.getState().isThere;
+  keepInTab(isOfApplication ? null : token);
+  signInWith(token);
+}
+
+function signInWith(token: string): void {
   useToken.setState({ token, hasLapsed: false });
   set({ kind: 'in', how: 'typed' });
 }
 
 /** @param why a sentence for the person; null: they signed out themselves */
 export function leave(why: string | null): void {
+  keepInTab(null);
   useToken.setState({ token: null, hasLapsed: false });
   set({ kind: 'out', why });
 }
@@ -108,6 +119,7 @@ function putOut({ code, detail }: Refused, token: string): void {
   const { now } = useArrival.getState();
   const isOld = token !== useToken.getState().token;
   if (isOld || now.kind !== 'in') return;
+  keepInTab(null);
   if (now.how === 'typed') return useToken.setState({ hasLapsed: true });
   const isToldWhy = code.startsWith('signed_out_');
   // After `signed_out_moved`, another page has the session: asking for it back would sign that page

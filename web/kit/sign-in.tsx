@@ -13,7 +13,7 @@ type Props = {
   readonly isFirst?: boolean;
 };
 
-/** Asks for the administrator's token and tries it. The token is in memory only. */
+/** Asks for the administrator's token and tries it. */
 export function SignIn({ onDone, isFirst = true }: Props) {
   const [written, setWritten] = useState('');
   const [fault, setFault] = useState<string | null>(null);
@@ -54,7 +54,7 @@ export function SignIn({ onDone, isFirst = true }: Props) {
         onChange={(event) => setWritten(event.target.value)}
         hint={
           'svc demo prints it. Else it is the value of the variable that admin.token_env names, ' +
-          'such as ADMIN_TOKEN. Only this page keeps it.'
+          'such as ADMIN_TOKEN. This tab keeps it until you sign out or close it.'
         }
         fault={fault}
       />
