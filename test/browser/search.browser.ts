@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
 import { startLiveStage, operatorToken } from './live-stage.ts';
-import { signIn } from './operator-stage.ts';
+import { signIn, startOperatorStage } from './operator-stage.ts';
 
 const box = (page: Page) => page.getByRole('combobox', { name: 'Search' });
 const option = (page: Page, name: RegExp | string) => page.getByRole('option', { name });
@@ -129,5 +129,34 @@ browserTest(
     await page.getByRole('group', { name: 'What was said' }).waitFor();
     await view.assertFits();
     await view.assertAccessible();
+  },
+);
+
+browserTest(
+  'a name of a person and a day are found',
+  startOperatorStage,
+  async ({ site, open }) => {
+    await site.say('hello', 'lobby');
+    await site.receiver.waitFor(1);
+    const view = await open();
+    const { page } = view;
+    await page.goto('/ui');
+    await page.getByRole('button', { name: 'Search', exact: false }).waitFor();
+    await page.keyboard.press('Control+k');
+    await box(page).fill('ada');
+    await page.getByText('Nothing found.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await signIn(page);
+    await page.keyboard.press('Control+k');
+    await box(page).fill('ada');
+    const people = page.getByRole('group', { name: 'People' });
+    await people.getByRole('option', { name: /ada/i }).click();
+    await page.getByRole('heading', { name: 'lobby' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await box(page).fill('today');
+    await page.getByRole('group', { name: 'Days' }).getByRole('option').click();
+    await page.waitForURL(/view=messages&since=\d+&until=\d+$/);
+    await page.getByText('1 message.').waitFor();
   },
 );

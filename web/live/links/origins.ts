@@ -38,6 +38,15 @@ export function useOrigin(message: string | null): MessageOrigin | null {
   return origin ?? null;
 }
 
+/** The origins that are known so far. */
+export const useOrigins = (): Known['origins'] => useKnown(({ origins }) => origins);
+
+/** Reads the origins of messages that are not known yet. */
+export function readOrigins(messages: readonly string[]): void {
+  const { origins } = useKnown.getState();
+  for (const message of messages) if (!origins.has(message)) want(message);
+}
+
 function want(message: string): void {
   if (asked.has(message)) return;
   wanted.add(message);

@@ -1,4 +1,4 @@
-/** Searches by name: views, channels, brains and models. */
+/** Searches by name: views, people, channels, brains and models. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import { nameOf } from '../channels.ts';
@@ -7,11 +7,13 @@ import type { Place } from '../../kit/place.ts';
 import type { NavigationEntry } from '../navigation/navigation.tsx';
 
 export type Named = {
-  readonly kind: 'view' | 'channel' | 'brain' | 'model';
+  readonly kind: 'view' | 'day' | 'person' | 'channel' | 'brain' | 'model';
   readonly name: string;
   /** The name in the file or the API, which also matches. */
   readonly written: string;
   readonly place: Place;
+  /** What stands beside the name; absent: the kind. */
+  readonly note?: string;
 };
 
 const shownMax = 8;

@@ -2,24 +2,24 @@ import { channelName } from '../../../src/channels/registry.ts';
 import type { Excerpt, FoundRow, FoundText } from '../../../src/domain/search.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ChoiceName, type Choice, type ChoiceGroup } from '../../kit/choices.tsx';
-import { goTo, type Place } from '../../kit/place.ts';
+import { goTo, hrefOf, type Place } from '../../kit/place.ts';
 import { moment, spaced } from '../../kit/words.ts';
 import { goToConversation } from '../conversations/go-to-conversation.ts';
 import type { Finding } from './finding.ts';
 import type { Named } from './names.ts';
 
 /** The results in groups without empty ones; each row links to its page. */
-export function groupsOf(named: readonly Named[], { ids, texts }: Finding): readonly ChoiceGroup[] {
-  const isView = ({ kind }: Named): boolean => kind === 'view';
+export function groupsOf(names: readonly Named[], { ids, texts }: Finding): readonly ChoiceGroup[] {
+  const named = (...kinds: readonly Named['kind'][]): readonly Choice[] =>
+    names.filter(({ kind }) => kinds.includes(kind)).map(nameChoice);
   const isLetter = ({ kind }: FoundRow): boolean => kind === 'dead_letter';
   const isPlace = ({ kind, excerpt }: FoundText): boolean =>
     kind === 'conversation' && excerpt === null;
   const groups: readonly ChoiceGroup[] = [
-    { title: 'Views', choices: named.filter(isView).map(nameChoice) },
-    {
-      title: 'Channels, brains and models',
-      choices: named.filter((one) => !isView(one)).map(nameChoice),
-    },
+    { title: 'Views', choices: named('view') },
+    { title: 'Days', choices: named('day') },
+    { title: 'People', choices: named('person') },
+    { title: 'Channels, brains and models', choices: named('channel', 'brain', 'model') },
     { title: 'Messages', choices: ids.filter((row) => !isLetter(row)).map(idChoice) },
     { title: 'Conversations', choices: texts.filter(isPlace).map(textChoice) },
     { title: 'Dead letters', choices: ids.filter(isLetter).map(idChoice) },
@@ -28,11 +28,10 @@ export function groupsOf(named: readonly Named[], { ids, texts }: Finding): read
   return groups.filter(({ choices }) => choices.length > 0);
 }
 
-function nameChoice({ kind, name, place }: Named): Choice {
-  const note = kind === 'view' ? '' : kind;
+function nameChoice({ kind, name, written, place, note = kind }: Named): Choice {
   return {
-    key: `${kind} ${name}`,
-    body: <ChoiceName name={<AsWritten text={name} />} note={note} />,
+    key: `${kind} ${written} ${hrefOf(place)}`,
+    body: <ChoiceName name={<AsWritten text={name} />} note={kind === 'view' ? '' : note} />,
     run: () => goTo(place),
   };
 }

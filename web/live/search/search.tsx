@@ -12,7 +12,9 @@ import type { NavigationEntry } from '../navigation/navigation.tsx';
 import { useStatus } from '../status.tsx';
 import { useKeys } from '../use-keys.ts';
 import { useFinding, type Finding } from './finding.ts';
+import { daysNamed } from './days.ts';
 import { namedSo, namesOf } from './names.ts';
+import { usePeople } from './people.ts';
 import { groupsOf } from './rows.tsx';
 
 const useSearching = create<{ readonly open: boolean }>(() => ({ open: false }));
@@ -63,10 +65,12 @@ type Props = {
 
 function Searching({ views, input }: Props) {
   const [search, setSearch] = useState('');
+  const [openedAt] = useState(() => new Date());
   const status = useStatus().value;
-  const names = useMemo(() => namesOf(views, status), [views, status]);
+  const people = usePeople();
+  const names = useMemo(() => [...namesOf(views, status), ...people], [views, status, people]);
   const finding = useFinding(search);
-  const groups = groupsOf(namedSo(names, search), finding);
+  const groups = groupsOf([...daysNamed(search, openedAt), ...namedSo(names, search)], finding);
   return (
     <div className="flex min-h-0 flex-col gap-2">
       <Choices
@@ -127,7 +131,9 @@ function Reach() {
     return (
       <p className="text-sm text-soft">
         Names, ids, senders, conversations, commands such as /new, and the beginnings of words that
-        were said. The audit keeps that you searched, and not for what.
+        were said. A day, such as “last tuesday” or “3 november”, leads to its messages. Names are
+        those of the newest 200 messages and of people who were let in. The audit keeps that you
+        searched, and not for what.
       </p>
     );
   }
@@ -138,8 +144,8 @@ function Reach() {
   return (
     <div className="flex flex-wrap items-center gap-2 text-sm text-soft">
       <p>
-        Finds views, channels, brains, models, and the ids of messages. Signed in, you also find
-        senders, conversations, commands and what was said.
+        Finds views, channels, brains, models, days, and the ids of messages. Signed in, you also
+        find senders, conversations, commands and what was said.
       </p>
       <Button small onClick={signIn}>
         {wayIn}
