@@ -183,8 +183,14 @@ export const web: readonly Fault[] = [
   {
     name: 'A receiver that answers nothing is green until its tries have failed.',
     file: 'src/telemetry/delivery-meters.ts',
-    find: 'this.#fails(time) ? this.#beganAt : this.#silentSince(now, time)',
-    replace: 'this.#fails(time) ? this.#beganAt : null',
+    find: 'const arrives = this.#next(silentSince !== null, time);',
+    replace: 'const arrives = this.#next(false, time);',
+  },
+  {
+    name: 'A receiver that refuses a few replies for their content is red.',
+    file: 'src/telemetry/delivery-meters.ts',
+    find: 'other >= noneAfter.failed) return true;',
+    replace: 'failed >= noneAfter.failed) return true;',
   },
   {
     name: 'The state of a model changes with each call.',
