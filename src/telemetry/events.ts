@@ -89,7 +89,9 @@ class Hub implements EventHub {
       get models() {
         return calls.models;
       },
-      brains: calls.brains,
+      get brains() {
+        return calls.brains;
+      },
       firstWords: calls.firstWords,
       deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
       perMinute: () => this.#throughput.perMinute(clock.steady()),

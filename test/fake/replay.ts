@@ -1,6 +1,7 @@
 /** The real counters of svc on a clock of their own, with models and receivers that break. */
 import type { Status } from '../../src/admin/admin.ts';
 import { statusOf } from '../../src/admin/status.ts';
+import type { Abandoned, Decision } from '../../src/domain/decision.ts';
 import type { ChannelState } from '../../src/domain/event.ts';
 import { failure, type FailureKind } from '../../src/domain/failure.ts';
 import type { ChannelKey, ModelName, ReplyId } from '../../src/domain/ids.ts';
@@ -13,12 +14,13 @@ export const webhook = 'webhook' as ChannelKey;
 export const messenger = 'messenger_a:1' as ChannelKey;
 export const small = 'local_runtime/small' as ModelName;
 export const big = 'hosted_runtime/big' as ModelName;
+const spare = 'hosted_runtime/spare' as ModelName;
 
 /** What a receiver does with a try. `slow`: it takes it after 8 s; a number: the status. */
 export type Answer = 'arrives' | 'slow' | 'silent' | 'unreachable' | number;
 
-/** The brain `main` may ask one model, the brain `open` both, one after the other. */
-const brains = { main: [small], open: [small, big] } as const;
+/** The brain `main` has one model, the brain `open` two others, asked one after the other. */
+const brains = { main: [small], open: [big, spare] } as const;
 export type Brain = keyof typeof brains;
 
 /**
@@ -54,10 +56,15 @@ export class Replay {
     const { ports } = this.#world;
     const running = ports.runningConfig();
     const [main, open] = running.config.brains;
+    const [first, second] = open!.models;
+    const models = [second!, { ...second!, modelId: 'spare' }];
     const route = { number: 2, when: null, description: null };
     const config = {
       ...running.config,
-      brains: [{ ...main!, models: main!.models.slice(0, 1) }, open!],
+      brains: [
+        { ...main!, models: [first!] },
+        { ...open!, models },
+      ],
       routes: [...running.config.routes, { channel: 'messenger_a', brain: 'open', ...route }],
     };
     const { storage } = this;
@@ -145,10 +152,7 @@ export class Replay {
       events.modelAnswered({ brain, model, provider, result, ms });
       const isLast = at + 1 >= brains[brain].length;
       if (result !== 'answer' && !isLast) return this.#ask(brain, results, at + 1);
-      const decision =
-        result === 'answer'
-          ? ({ kind: 'reply', text: 'yes', model, why: 'first' } as const)
-          : ({ kind: 'apology', apology: 'no_answer', why: 'none' } as const);
+      const decision = decisionOf(result, model);
       const sender = { id: senderId, name: null };
       const channel = brain === 'main' ? webhook : messenger;
       return events.turnFinished({ channel, id: messageId, sender, brain, decision, ms });
@@ -160,6 +164,16 @@ export class Replay {
   probe(model: ModelName, found: 'there' | FailureKind): void {
     this.#world.events.modelLooked({ model, provider: model.split('/')[0]!, found });
   }
+}
+
+function decisionOf(result: CallResult, model: ModelName): Decision | Abandoned {
+  if (result === 'answer') return { kind: 'reply', text: 'yes', model, why: 'first' };
+  if (result === 'cancelled') return { kind: 'abandoned', why: 'nobody waits' };
+  if (result === 'context_overflow') return { kind: 'apology', apology: 'too_long', why: 'none' };
+  if (result === 'over_budget') {
+    return { kind: 'apology', apology: 'over_budget', opensAt: null, why: 'none' };
+  }
+  return { kind: 'apology', apology: 'no_answer', why: 'none' };
 }
 
 function channelOf(name: 'webhook' | 'messenger_a', key: ChannelKey) {

@@ -195,8 +195,20 @@ export const web: readonly Fault[] = [
   {
     name: 'The state of a model changes with each call.',
     file: 'src/domain/health.ts',
-    find: 'const holdMs = 15_000;',
-    replace: 'const holdMs = 0;',
+    find: 'export const holdMs = 30_000;',
+    replace: 'export const holdMs = 0;',
+  },
+  {
+    name: 'A model that failed and is no longer asked fails for ever.',
+    file: 'src/telemetry/call-meters.ts',
+    find: "return this.#change('unknown', time, shownAt, shownAt);",
+    replace: 'return false;',
+  },
+  {
+    name: 'The time since which a model fails begins anew when the trouble eases.',
+    file: 'src/domain/health.ts',
+    find: "was.standing === 'failing' && standing === 'degraded';",
+    replace: "was.standing === 'failing' && standing === 'failing';",
   },
   {
     name: 'A brain of which every model fails is green until a turn has ended.',

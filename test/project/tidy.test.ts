@@ -416,8 +416,8 @@ const linesMost: Record<string, number> = {
   'src/pipeline': 6_220,
   'src/secrets': 1_600,
   // The catalog has kind, labels and meaning of each metric, for the page and the reference.
-  // A receiver tells a refusal of one reply from an outage.
-  'src/telemetry': 2_980,
+  // A receiver tells a refusal of one reply from an outage. Health is judged again as time passes.
+  'src/telemetry': 3_050,
 };
 /**
  * The limits of the program, and its goals. The last 2,700 lines came with the

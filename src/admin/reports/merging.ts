@@ -418,13 +418,10 @@ function mergedShown(all: readonly Shown[]): Shown {
   return { standing, since: sinceOf(standing, fresh), shownAt };
 }
 
-/**
- * `up` and `failing` hold since the last process joined; `degraded` holds since the first trouble.
- */
+/** A health holds since the last process joined, and `degraded` since the last that is not up. */
 function sinceOf(standing: HealthLevel, all: readonly Shown[]): number {
-  if (standing !== 'degraded') return Math.max(...all.map(({ since }) => since));
-  const troubled = all.filter((one) => one.standing !== 'up');
-  return Math.min(...troubled.map(({ since }) => since));
+  const joined = all.filter((one) => standing !== 'degraded' || one.standing !== 'up');
+  return Math.max(...joined.map(({ since }) => since));
 }
 
 const unknownShown: Shown = { standing: 'unknown', since: 0, shownAt: 0 };

@@ -5,7 +5,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Status } from '../../../src/admin/admin.ts';
-import { Replay, messenger, webhook, type Answer } from '../../../test/fake/replay.ts';
+import type { FailureKind } from '../../../src/domain/failure.ts';
+import type { ModelName } from '../../../src/domain/ids.ts';
+import {
+  Replay,
+  big,
+  messenger,
+  small,
+  webhook,
+  type Answer,
+  type Brain,
+} from '../../../test/fake/replay.ts';
 import { concernsOf } from './concerns.ts';
 import { healthOf, type HealthWords } from './health.ts';
 
@@ -18,7 +28,7 @@ type Reading = { readonly at: number; readonly tone: Tone; readonly said: string
 
 /** When what breaks, breaks and heals. */
 const breaks = 120_000;
-const heals = 300_000;
+let heals = 300_000;
 const ends = 480_000;
 const isBroken = (ms: number): boolean => ms >= breaks && ms < heals;
 
@@ -68,18 +78,18 @@ function checkSince(status: Status, sinces: Map<string, number>, ms: number): vo
   }
 }
 
-/**
- * An outage: what is said, and whether it is red. `named`, `red`, `good`: other times than the
- * promised ones, with the reason in the name of the row.
- */
+/** An outage: what is said, in the headline or below, and whether it is red. */
 type Outage = {
   readonly named: RegExp;
   readonly tone: 'wait' | 'bad';
+  /** How long it lasts: three minutes. */
+  readonly lastsMs?: number;
   readonly drive: Drive;
 };
 
-function outage(name: string, { named, tone, drive }: Outage): void {
+function outage(name: string, { named, tone, lastsMs = 180_000, drive }: Outage): void {
   test(`outage: ${name}`, async () => {
+    heals = breaks + lastsMs;
     const readings = await replay(drive);
     const at = (from: number, to: number) =>
       readings.filter((one) => one.at >= from && one.at < to);
@@ -101,6 +111,7 @@ function outage(name: string, { named, tone, drive }: Outage): void {
 /** A false alarm. @param says the notice that it may show, and must; null: "Working", always */
 function falseAlarm(name: string, says: RegExp | null, drive: Drive): void {
   test(`false alarm: ${name}`, async () => {
+    heals = breaks + 180_000;
     const readings = await replay(drive);
     for (const { at, tone, said } of readings) {
       assert.notEqual(tone, 'bad', `${at} ms: ${said}`);
@@ -175,6 +186,12 @@ outage('a receiver that gets a reply every four seconds', {
   tone: 'bad',
   drive: replies(4_000, () => 'unreachable'),
 });
+outage('a receiver that starts again, in twenty seconds', {
+  named: none,
+  tone: 'bad',
+  lastsMs: 20_000,
+  drive: replies(1_000, () => 'unreachable'),
+});
 outage('a receiver that refuses one reply in five with 422: a notice with its share', {
   named: /\d+ of \d+ tries to deliver on webhook were refused with 422 in the last minute/,
   tone: 'wait',
@@ -230,3 +247,152 @@ falseAlarm('a receiver that comes and goes every four seconds', someFail, (it, m
   if (every(500, ms)) it.reply(webhook, (now) => (isAway(now) ? 'unreachable' : 'arrives'));
 });
 falseAlarm('nobody writes at all', null, () => undefined);
+
+// Models and brains.
+
+type Result = 'answer' | FailureKind;
+type Results = (model: ModelName, ms: number) => Result | readonly [Result, number];
+
+/** A message every so many milliseconds. @param results of calls that begin while it is broken */
+const messages = (brain: Brain, everyMs: number, results: Results): Drive => {
+  return (it, ms) => {
+    if (!every(everyMs, ms)) return;
+    it.message(brain, (model, now) => {
+      const result = isBroken(now) ? results(model, now) : 'answer';
+      return typeof result === 'string' ? [result, 250] : result;
+    });
+  };
+};
+
+const unanswered = /no model answers for brain main/;
+
+outage('a model that cannot be reached', {
+  named: unanswered,
+  tone: 'bad',
+  drive: messages('main', 1_000, () => 'connect_failed'),
+});
+outage('a model that answers 500 to a message every three seconds', {
+  named: /brain main/,
+  tone: 'bad',
+  drive: messages('main', 3_000, () => 'server_error'),
+});
+outage('a model that starts again, in twenty seconds', {
+  named: unanswered,
+  tone: 'bad',
+  lastsMs: 20_000,
+  drive: messages('main', 250, () => 'connect_failed'),
+});
+outage('a model whose key is refused', {
+  named: unanswered,
+  tone: 'bad',
+  drive: messages('main', 1_000, () => 'unauthorized'),
+});
+outage('a model that is silent until its connections break', {
+  named: unanswered,
+  tone: 'bad',
+  drive: messages('main', 1_000, (_, ms) => ['connection_lost', Math.min(60_000, heals - ms)]),
+});
+outage('a model that is asked every ten seconds', {
+  named: /brain main/,
+  tone: 'bad',
+  drive: messages('main', 10_000, () => 'connect_failed'),
+});
+outage('the first model of a brain, in whose place the second one answers', {
+  named: /^Working, but big \(OpenAI API\) does not answer/,
+  tone: 'wait',
+  drive: messages('open', 1_000, (model) => (model === big ? 'connect_failed' : 'answer')),
+});
+outage('both models of a brain', {
+  named: /brain open/,
+  tone: 'bad',
+  drive: messages('open', 2_000, () => 'server_error'),
+});
+let calls = 0;
+outage('a model that fails at every second call', {
+  named: /some messages get no answer from brain main/,
+  tone: 'wait',
+  drive: messages('main', 1_000, () => (calls++ % 2 === 0 ? 'server_error' : 'answer')),
+});
+outage('a model that its provider no longer lets be asked at all', {
+  named: /brain main/,
+  tone: 'bad',
+  drive: (it, ms) => {
+    // After the outage nobody writes: what is no longer asked is no longer in trouble.
+    if (ms < heals) messages('main', 2_000, () => 'no_credit')(it, ms);
+  },
+});
+outage('a runtime that is stopped, and that a probe finds again', {
+  named: unanswered,
+  tone: 'bad',
+  drive: (it, ms) => {
+    if (ms < heals) messages('main', 1_000, () => 'connect_failed')(it, ms);
+    if (ms === heals + 250) it.probe(small, 'there');
+  },
+});
+
+let slips = 0;
+const slip = messages('main', 1_000, () => (slips++ % 40 === 0 ? 'server_error' : 'answer'));
+falseAlarm('one call in forty fails', null, slip);
+falseAlarm(
+  'clients that give their requests up',
+  null,
+  messages('main', 500, () => 'cancelled'),
+);
+const long = messages('main', 1_000, () => 'context_overflow');
+falseAlarm('conversations that are too long for the model', null, long);
+falseAlarm(
+  'a budget that is used up',
+  null,
+  messages('main', 1_000, () => 'over_budget'),
+);
+falseAlarm(
+  'a slow model',
+  null,
+  messages('main', 3_000, () => ['answer', 9_000]),
+);
+falseAlarm('a model that starts again within five seconds', /brain main/, (it, ms) => {
+  const isAway = ms < breaks + 5_000;
+  messages('main', 1_000, () => (isAway ? 'connect_failed' : 'answer'))(it, ms);
+});
+const halts = /^Working, but big \(OpenAI API\) fails at some calls/;
+let asked = 0;
+falseAlarm(
+  'a model that is busy at every third call, and another one answers',
+  halts,
+  messages('open', 1_000, (model) =>
+    model === big && asked++ % 3 === 0 ? 'overloaded' : 'answer',
+  ),
+);
+
+// Channels and the storage.
+
+const during = (act: (it: Replay, breaksNow: boolean) => void): Drive => {
+  return (it, ms) => {
+    if (ms === breaks || ms === heals) act(it, ms === breaks);
+  };
+};
+outage('a messenger whose token is refused', {
+  named: /channel .+ failed \(its token is refused\)/,
+  tone: 'bad',
+  drive: during((it, isDown) =>
+    it.channel('messenger_a', isDown ? 'failed' : 'up', isDown ? 'its token is refused' : null),
+  ),
+});
+outage('a messenger that cannot be reached', {
+  named: /takes no messages in \(no network\)/,
+  tone: 'bad',
+  drive: during((it, isDown) =>
+    it.channel('messenger_a', isDown ? 'degraded' : 'up', isDown ? 'no network' : null),
+  ),
+});
+outage('a disk that is full', {
+  named: /^Not working: the disk is full/,
+  tone: 'bad',
+  drive: during((it, isDown) => {
+    it.storage = isDown ? 'the disk is full' : null;
+  }),
+});
+falseAlarm('a platform that closes the connection, which svc opens again', null, (it, ms) => {
+  if (ms % 30_000 === 0) it.channel('messenger_a', 'degraded', 'it closed the connection');
+  if (ms % 30_000 === 2_000) it.channel('messenger_a', 'up');
+});
