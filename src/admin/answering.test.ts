@@ -7,6 +7,7 @@ import type { ChannelKey, MessageId, ModelName } from '../domain/ids.ts';
 import { createEvents } from '../telemetry/events.ts';
 import { createLog } from '../lib/log.ts';
 import type { Meters } from '../telemetry/meters.ts';
+import type { AnsweringStatus } from './model-probes.ts';
 import { answeringOf } from './status.ts';
 
 const channel = 'webhook' as ChannelKey;
@@ -115,3 +116,25 @@ function consensus() {
     standing: () => answeringOf(hub.meters, three)[0]!.standing,
   };
 }
+
+test('what is said of a brain stays for half a minute, and since when never moves back', () => {
+  const shown: { standing: string; since: number | null }[] = [];
+  const after = start((meters) => {
+    const [{ standing, since }] = answeringOf(meters, config) as [AnsweringStatus];
+    shown.push({ standing, since });
+    return standing;
+  });
+  after(60, 1);
+  // The model fails at nearly all calls, but each message gets its answer in the end.
+  const down = after(120, 15).filter((standing) => standing === 'failing').length;
+  assert.ok(down >= 28 && down <= 32, `${down}`);
+  assert.equal(shown.at(-1)!.standing, 'up');
+  after(60, null);
+  assert.equal(shown.at(-1)!.standing, 'failing');
+  const troubled = shown.filter(({ standing }) => standing !== 'up');
+  const sinces = troubled.map(({ since }) => since ?? 0);
+  assert.deepEqual(
+    sinces,
+    sinces.toSorted((a, b) => a - b),
+  );
+});

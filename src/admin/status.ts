@@ -25,7 +25,7 @@ import { channelsOf, deliveriesOf, instancesOf, mergedCalls } from './reports/me
 import { wholeOf, type Took, type Whole } from './reports/report.ts';
 import * as merging from './reports/merging.ts';
 import type { StorageBackend } from '../domain/remedy.ts';
-import { emptyWindow, type HealthLevel } from '../domain/health.ts';
+import { emptyWindow, holdMs, type HealthLevel } from '../domain/health.ts';
 import type { BrainMeters, Meters, ModelMeters, Shown } from '../telemetry/meters.ts';
 import type { AnsweringStatus } from './model-probes.ts';
 
@@ -179,7 +179,11 @@ function answersOf(
   const turns = brains.get(brain.name);
   const outage = outageOf(brainModels, brain.policy.kind === 'consensus' ? 2 : 1);
   const isSilent = outage !== null && !isAnswered(turns, outage.since);
-  const shown = isSilent ? outage : turnsShown(turns?.shown, brainModels);
+  const ofTurns = turnsShown(turns?.shown, brainModels);
+  const isTroubled = ofTurns?.standing === 'failing' || ofTurns?.standing === 'degraded';
+  // "Since" does not move back if the models' failure was seen before that of the turns.
+  const since = Math.max(outage?.since ?? 0, isTroubled ? ofTurns.since : 0);
+  const shown = isSilent ? { ...outage, since } : ofTurns;
   const cause = shown?.standing === 'up' ? undefined : causeOf(brainModels);
   return {
     brain: brain.name,
@@ -209,7 +213,7 @@ function outageOf(brainModels: BrainModels, needed: number): Shown | null {
 }
 
 /** Turns from before the models failed, or under way then, say nothing about now. */
-const settlingMs = 15_000;
+const settlingMs = holdMs;
 /**
  * The largest share of failed turns in a minute that counts as answering. In an outage more fail by
  * then.

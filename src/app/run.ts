@@ -38,7 +38,9 @@ import {
   type OpenStore,
   type AtServer,
 } from './storage.ts';
-import type { StoreProblem } from '../ledger/ledger.ts';
+import { budgetsSummary } from '../admin/spend.ts';
+import type { LedgerReader, StoreProblem } from '../ledger/ledger.ts';
+import { nearlyUsedShare } from '../pipeline/budget-guard.ts';
 import { revisionOf } from '../config/inspect.ts';
 import type { Events } from '../domain/event.ts';
 import type { PublicNow } from '../ledger/sqlite/ledger/sensitivity-labels.ts';
@@ -205,6 +207,8 @@ class Run {
       first,
     );
     this.#control = control;
+    // A database that does not answer now has warnings of its own.
+    recallBudgets({ reader, events: this.#events, now }, config).catch(() => {});
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       deps,
       events: this.#events,
@@ -365,13 +369,33 @@ const budgetFields = {
   tokens_per_sender_per_day: 'tokensPerSenderPerDay',
 } as const satisfies Record<SpendLimit['kind'], keyof NonNullable<BrainConfig['budget']>>;
 
+type RecallDeps = {
+  readonly reader: Pick<LedgerReader, 'spent'>;
+  readonly events: Pick<Events, 'budgetReached'>;
+  readonly now: () => number;
+};
+type Budgeted = { readonly brains: readonly Pick<BrainConfig, 'name' | 'budget'>[] };
+
+/** Reports again which budgets the calls before this start have nearly used today. */
+export async function recallBudgets(deps: RecallDeps, { brains }: Budgeted): Promise<void> {
+  const { day, rows } = await budgetsSummary(deps.reader, brains, deps.now());
+  for (const { brain, limits } of rows) {
+    const budget = brains.find(({ name }) => name === brain)?.budget;
+    for (const { limit, percent } of limits) {
+      if (limit === 'tokens_per_turn' || (percent ?? 0) < 100 * nearlyUsedShare) continue;
+      const most = budget?.[budgetFields[limit]] ?? 0;
+      deps.events.budgetReached({ brain, limit, most, state: 'nearly_used', day });
+    }
+  }
+}
+
 /**
  * Warnings about budgets. Leaves out a brain or a limit that is not configured so now, or never
  * was, as in a trial.
  */
 export function budgetWarnings(
   { spend }: Pick<Meters, 'spend'>,
-  { brains }: { readonly brains: readonly Pick<BrainConfig, 'name' | 'budget'>[] },
+  { brains }: Budgeted,
 ): readonly WarningStatus[] {
   return spend.budgets.warnings.flatMap((warning) => {
     const { brain, field, limit, most, code, message, remedy } = warning;

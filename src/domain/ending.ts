@@ -140,8 +140,9 @@ export function remediesOf({ trace }: Story): readonly string[] {
 
 function describeOverBudget({ steps }: Trace): string {
   const calls = lastCalls(steps);
-  if (calls.every(({ result }) => result === 'over_budget')) return 'its brain is over budget';
-  return `its brain is over budget (${describeFailures(calls)})`;
+  const why = 'a call would go over the budget of its brain';
+  if (calls.every(({ result }) => result === 'over_budget')) return why;
+  return `${why} (${describeFailures(calls)})`;
 }
 
 function describeUnfinished({ steps }: Trace): string {

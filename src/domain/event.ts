@@ -122,7 +122,10 @@ export interface Events {
   modelSpent(e: { brain: string; model: ModelName; used: Used; price: Price | null }): void;
   /** A call was not made, since it did not fit this limit of the brain's budget. */
   budgetRefused(e: { brain: string; limit: BudgetLimit }): void;
-  /** Called once a day for each brain, limit and state. The event does not name a sender. */
+  /**
+   * A day's limit is nearly used, or a call did not fit it (`used_up`), though some of it may be
+   * left. The event does not name a sender.
+   */
   budgetReached(e: {
     brain: string;
     limit: SpendLimit['kind'];

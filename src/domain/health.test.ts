@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runs } from '../../test/support/runs.ts';
-import { emptyWindow, nextHealth, healthOfAll, type Evidence, type HealthLevel } from './health.ts';
+import {
+  emptyWindow,
+  nextHealth,
+  healthOfAll,
+  sinceOf,
+  type Evidence,
+  type HealthLevel,
+} from './health.ts';
 
 /** Evidence for a state that has lasted long, so that only the results keep it there. */
 const seen = (evidence: Partial<Evidence>): Evidence => ({
@@ -78,7 +85,7 @@ const table: readonly (readonly [string, HealthLevel, Partial<Evidence>, HealthL
   ['one that goes well after many', 'failing', { ...both(1, 20), run: 1 }, 'failing'],
   ['five that go well after many', 'failing', { ...both(5, 60), run: 5 }, 'degraded'],
   ['one that goes well after one', 'failing', { ...both(1, 1), run: 1 }, 'degraded'],
-  ['it only just began', 'failing', { ...both(5, 60), run: 5, heldMs: 14_999 }, 'failing'],
+  ['it only just began', 'failing', { ...both(5, 60), run: 5, heldMs: 29_999 }, 'failing'],
   [
     'ten in a row of mostly such',
     'degraded',
@@ -87,7 +94,17 @@ const table: readonly (readonly [string, HealthLevel, Partial<Evidence>, HealthL
   ],
   ['twenty in a row of such', 'degraded', { ...both(20, 50), run: -20, runMs: 19_000 }, 'failing'],
   ['three that go well, after a minute', 'degraded', { ...both(3, 0), run: 3 }, 'up'],
-  ['two that go well', 'degraded', { ...both(2, 0), run: 2 }, 'degraded'],
+  ['two that go well, after a minute', 'degraded', { ...both(2, 0), run: 2 }, 'up'],
+  ['two that go well, one failed', 'degraded', { ...both(2, 1), run: 2 }, 'degraded'],
+  ['one that goes well, after a minute', 'degraded', { ...both(1, 0), run: 1 }, 'degraded'],
+  ['three within fifteen seconds', 'up', { ...both(20, 3), run: -3, runMs: 15_000 }, 'failing'],
+  ['three in less', 'up', { ...both(20, 3), run: -3, runMs: 14_000 }, 'up'],
+  [
+    'three within fifteen seconds, after others',
+    'degraded',
+    { ...both(20, 6), run: -3, runMs: 15_000 },
+    'degraded',
+  ],
   ['three that go well, one failed', 'degraded', { ...both(3, 1), run: 3 }, 'degraded'],
   ['many that go well, one failed', 'degraded', { ...both(60, 1), run: 30 }, 'up'],
 ];
@@ -97,6 +114,15 @@ for (const [name, was, evidence, then] of table) {
     assert.equal(nextHealth(was, seen(evidence)), then);
   });
 }
+
+test('since stays while a trouble eases, and never moves back', () => {
+  const failing = { standing: 'failing', since: 100 } as const;
+  assert.equal(sinceOf('failing', failing, 200), 100);
+  assert.equal(sinceOf('degraded', failing, 200), 100);
+  assert.equal(sinceOf('up', failing, 200), 200);
+  assert.equal(sinceOf('failing', { standing: 'degraded', since: 100 }, 200), 200);
+  assert.equal(sinceOf('failing', { standing: 'up', since: 100 }, 90), 100, 'silent for long');
+});
 
 test('a whole fails where all that is known of it does, and what is unknown shows nothing', () => {
   assert.equal(healthOfAll([]), 'unknown');

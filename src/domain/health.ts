@@ -42,11 +42,10 @@ export type Evidence = Window & {
   readonly troubledFrom: number;
 };
 
-/**
- * A change for the better waits this long after the last change. After few results it does not
- * wait.
- */
-const holdMs = 15_000;
+/** A change for the better waits this long after the last change. */
+export const holdMs = 30_000;
+/** The tries of a first message may fail before one succeeds: so few, so soon, show nothing. */
+const first = { results: 4, ms: 5_000 };
 /** With fewer results in a minute, the rule uses the share of five minutes. */
 const enough = 10;
 
@@ -62,9 +61,7 @@ export function nextHealth(was: HealthLevel, seen: Evidence): HealthLevel {
     case 'degraded':
       return !isHeld && isWell(seen) ? 'up' : 'degraded';
     case 'failing':
-      return !(isHeld && countOf(seen.fiveMinutes) >= enough) && isBack(seen)
-        ? 'degraded'
-        : 'failing';
+      return (!isHeld || isFirst(seen)) && isBack(seen) ? 'degraded' : 'failing';
     default:
       return was satisfies never;
   }
@@ -85,6 +82,7 @@ function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean 
     (minute.good === 0 && run <= -3) ||
     (countOf(minute) < enough && isSure && run <= (isMixed ? -3 : -2)) ||
     (run <= (isMostlyBad ? -20 : -10) && runMs >= 8_000) ||
+    (run <= -3 && runMs >= 15_000 && shareOf(before) < 0.1) ||
     (countOf(minute) >= enough && shareOf(minute) >= 0.9)
   );
 }
@@ -96,11 +94,30 @@ function isTroubled({ minute, fiveMinutes, run, isSure, troubledFrom }: Evidence
   return (span.bad >= 2 || span.good === 0 || isSure) && shareOf(span) >= troubledFrom;
 }
 
-const isWell = ({ minute, run }: Evidence): boolean => run >= 3 && shareOf(minute) <= 0.02;
+/** Two are enough if a minute has passed since the last failure. */
+const isWell = ({ minute, run }: Evidence): boolean =>
+  (run >= 3 && shareOf(minute) <= 0.02) || (run >= 2 && minute.bad === 0);
+
+const isFirst = ({ fiveMinutes, heldMs }: Evidence): boolean =>
+  countOf(fiveMinutes) < first.results && heldMs < first.ms;
 
 /** Two failures of three calls can still give every message an answer, since svc retries calls. */
 const isBack = ({ minute, run }: Evidence): boolean =>
   run > 0 && (run >= 5 || shareOf(minute) <= 0.75);
+
+/** Whether time alone may change the one to the other: it makes nothing worse. */
+export const isBetter = (one: HealthLevel, than: HealthLevel): boolean =>
+  standings.indexOf(one) < standings.indexOf(than);
+
+/**
+ * When a trouble in this state began. It stays while the trouble eases, and never moves back.
+ * @param now the beginning of the state
+ */
+export function sinceOf(standing: HealthLevel, was: HealthState, now: number): number {
+  const hasEased = was.standing === 'failing' && standing === 'degraded';
+  return standing === was.standing || hasEased ? was.since : Math.max(now, was.since);
+}
+type HealthState = { readonly standing: HealthLevel; readonly since: number };
 
 /** The state of a whole from the states of its parts. Unknown parts do not count. */
 export function healthOfAll(parts: readonly HealthLevel[]): HealthLevel {

@@ -36,7 +36,7 @@ export function createBudgetGuard(deps: BudgetGuardDeps, charging: Charging): Bu
 }
 
 /** From this share on, a day's budget counts as nearly used. */
-const nearlyUsedShare = 0.8;
+export const nearlyUsedShare = 0.8;
 
 class BrainBudgetGuard implements BudgetGuard {
   readonly #deps: BudgetGuardDeps;

@@ -45,7 +45,7 @@ test('a provider stands as its models do, by the calls that say something of the
   assert.deepEqual(standing(), ['degraded', 1_000_400], 'one answers now and then');
   assert.deepEqual(provider().last, { reason: 'unauthorized', model: large });
   for (let n = 0; n < 30; n++) ended('timeout', 1_010_000 + n * 1_000);
-  assert.deepEqual(standing(), ['failing', 1_017_000], 'both fail');
+  assert.deepEqual(standing(), ['failing', 1_016_000], 'both fail');
   const { window } = hub.meters.models.get(model)!;
   assert.deepEqual(window.minute, { good: 2, bad: 32 });
   assert.deepEqual([...hub.meters.models.get(large)!.calls.keys()], ['unauthorized']);
@@ -185,9 +185,122 @@ test('a model that hangs stands as failing while its calls are open, until it an
   assert.deepEqual([shown.standing, shown.since, last], ['failing', at - 9_999, 'timeout']);
   hub.modelAnswered({ ...call, result: 'timeout', ms: 10_000 });
   assert.equal(standing(), 'failing', 'one that times out is no answer');
-  clock.pass(20_000);
+  clock.pass(29_999);
   for (let n = 0; n < 5; n++) answer();
-  assert.notEqual(standing(), 'failing');
+  for (let n = 0; n < 2; n++) hub.modelAnswered({ ...call, result: 'answer', ms: 40 });
+  assert.equal(standing(), 'failing', 'what is shown stays for half a minute');
+  clock.pass(1);
+  assert.equal(standing(), 'degraded', 'it is judged again without another call');
+});
+
+/** A model that is asked every so many milliseconds, and its health. */
+function asking(everyMs: number) {
+  const { hub, clock } = start();
+  const of = { model, provider: 'local_runtime' };
+  const standing = () => hub.meters.models.get(model)!.shown.standing;
+  const ask = (many: number, result: 'answer' | FailureKind): void => {
+    for (let n = 0; n < many; n++) {
+      clock.pass(everyMs);
+      hub.modelAnswered({ ...of, result, ms: 40 });
+    }
+  };
+  const since = () => hub.meters.models.get(model)!.shown.since;
+  return { hub, clock, of, ask, standing, since };
+}
+
+test('a model that fails and is no longer asked is unknown after a minute', () => {
+  const { hub, clock, ask, standing } = asking(1_000);
+  ask(30, 'answer');
+  clock.pass(600_000);
+  assert.equal(standing(), 'up', 'nothing speaks against it');
+  ask(30, 'server_error');
+  clock.pass(59_999);
+  assert.equal(standing(), 'failing');
+  assert.equal(hub.meters.models.get(model)!.last, 'server_error');
+  clock.pass(1);
+  assert.equal(standing(), 'unknown');
+  assert.equal(hub.meters.providers.get('local_runtime')!.shown.standing, 'unknown');
+  assert.equal(hub.meters.models.get(model)!.last, null);
+  ask(1, 'server_error');
+  assert.equal(standing(), 'failing', 'the next one that fails says so again');
+});
+
+test('a model that is asked rarely is known for twice the gap, five minutes at most', () => {
+  const rare = asking(100_000);
+  rare.ask(4, 'server_error');
+  rare.clock.pass(199_999);
+  assert.equal(rare.standing(), 'failing');
+  rare.clock.pass(1);
+  assert.equal(rare.standing(), 'unknown');
+  const rarer = asking(1_000_000);
+  rarer.ask(4, 'unauthorized');
+  rarer.clock.pass(299_999);
+  assert.equal(rarer.standing(), 'failing');
+  rarer.clock.pass(1);
+  assert.equal(rarer.standing(), 'unknown');
+});
+
+test('turns without an answer are told for as long', () => {
+  const { hub, clock } = start();
+  for (let n = 0; n < 3; n++) {
+    clock.pass(1_000);
+    const decision = { kind: 'apology', apology: 'no_answer', why: 'so' } as const;
+    hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
+  }
+  clock.pass(59_999);
+  assert.equal(hub.meters.brains.get('main')!.shown.standing, 'failing');
+  clock.pass(1);
+  assert.equal(hub.meters.brains.get('main')!.shown.standing, 'unknown');
+});
+
+test('time alone makes nothing worse', () => {
+  const { clock, ask, standing } = asking(1_000);
+  ask(30, 'answer');
+  ask(2, 'server_error');
+  for (let n = 0; n < 400; n++) {
+    clock.pass(1_000);
+    assert.equal(standing(), 'up');
+  }
+  const halting = asking(1_000);
+  for (let n = 0; n < 10; n++) {
+    halting.ask(2, 'server_error');
+    halting.ask(1, 'answer');
+  }
+  halting.ask(3, 'server_error');
+  for (let n = 0; n < 59; n++) {
+    halting.clock.pass(1_000);
+    assert.equal(halting.standing(), 'degraded', `${n} s later`);
+  }
+});
+
+test('a trouble that eases keeps its beginning, and it never moves back', () => {
+  const { hub, clock, of, ask, standing, since } = asking(1_000);
+  ask(60, 'answer');
+  ask(15, 'server_error');
+  assert.equal(standing(), 'failing');
+  const began = since();
+  ask(35, 'answer');
+  assert.deepEqual([standing(), since()], ['degraded', began]);
+  const provider = hub.meters.providers.get('local_runtime')!.shown;
+  assert.deepEqual([provider.standing, provider.since], ['degraded', began]);
+  for (let n = 0; n < 3; n++) hub.modelAsked(of);
+  clock.pass(11_000);
+  assert.equal(standing(), 'failing', 'it has fallen silent');
+  assert.ok(since() >= began);
+});
+
+test('a runtime that a probe finds again is well once its failure was shown long enough', () => {
+  const { hub, clock, of, ask, standing } = asking(1_000);
+  ask(3, 'connect_failed');
+  const find = (found: 'there' | 'connect_failed') => hub.modelLooked({ ...of, found });
+  clock.pass(10_000);
+  find('there');
+  assert.equal(standing(), 'failing');
+  find('connect_failed');
+  clock.pass(30_000);
+  assert.equal(standing(), 'failing', 'it went again');
+  find('there');
+  assert.equal(standing(), 'unknown');
 });
 
 test('a brain is in trouble with far fewer failures than a model', () => {

@@ -7,7 +7,15 @@ import type { Apology, Decision } from '../domain/decision.ts';
 import type { Events, ModelProbeResult } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
-import { healthOfAll, nextHealth, type HealthLevel, type Window } from '../domain/health.ts';
+import {
+  healthOfAll,
+  holdMs,
+  isBetter,
+  nextHealth,
+  sinceOf,
+  type HealthLevel,
+  type Window,
+} from '../domain/health.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import { Histogram } from '../lib/histogram.ts';
 import { SlidingShare } from '../lib/sliding-counts.ts';
@@ -24,6 +32,9 @@ import {
 /** The health of a model, provider or brain before there is any evidence. */
 export const unknownHealth: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 
+/** What fails, and gets no more results for this long, is unknown again. */
+const staleMs = { least: minuteMs, most: fiveMinutesMs };
+
 export class HealthTracker {
   shown: Shown = unknownHealth;
   readonly #clock: Clock;
@@ -31,7 +42,10 @@ export class HealthTracker {
   readonly #counts = new SlidingShare();
   #run = 0;
   #runAt = 0;
+  #isSure = false;
   #changedAt = 0;
+  /** When the last evidence came, and how long after the one before. */
+  #last: { readonly at: number | null; readonly gapMs: number } = { at: null, gapMs: 0 };
 
   /** @param troubledFrom the share of failures from which the health is `degraded` */
   constructor(clock: Clock, troubledFrom: number) {
@@ -43,6 +57,11 @@ export class HealthTracker {
     return this.#windowAt(this.#clock.steady());
   }
 
+  /** For how long the present health is shown. */
+  get heldMs(): number {
+    return this.#clock.steady() - this.#changedAt;
+  }
+
   /** @returns whether this changed the health */
   ended(isGood: boolean, isSure: boolean): boolean {
     const time = this.#clock.steady();
@@ -52,25 +71,36 @@ export class HealthTracker {
       this.#runAt = time;
     }
     this.#run += isGood ? 1 : -1;
+    this.#isSure = isSure;
     // A success leaves `up` unchanged, so the rule need not read the windows.
-    if (isGood && this.shown.standing === 'up') return this.#change('up', time);
-    const standing = nextHealth(this.shown.standing, {
-      ...this.#windowAt(time),
-      run: this.#run,
-      runMs: time - this.#runAt,
-      heldMs: time - this.#changedAt,
-      isSure,
-      troubledFrom: this.#troubledFrom,
-    });
-    return this.#change(standing, time);
+    const isUp = isGood && this.shown.standing === 'up';
+    return this.#see(isUp ? 'up' : this.#next(time), time);
+  }
+
+  /**
+   * Judges anew what has no new result: a trouble passes, or its evidence is old. What is asked
+   * rarely is known for longer.
+   * @returns whether this changed the health
+   */
+  judge(): boolean {
+    const { standing, shownAt } = this.shown;
+    if (standing === 'up' || standing === 'unknown') return false;
+    const time = this.#clock.steady();
+    const { at, gapMs } = this.#last;
+    if (time - (at ?? 0) >= Math.min(staleMs.most, Math.max(staleMs.least, 2 * gapMs))) {
+      return this.#change('unknown', time, shownAt, shownAt);
+    }
+    const next = this.#next(time);
+    return isBetter(next, standing) && this.#change(next, time, this.#clock.now(), shownAt);
   }
 
   /**
    * Sets the health by evidence that is not a call.
    * @param agoMs how long ago the state began, if svc noticed it only now
+   * @returns whether this changed the health
    */
-  set(standing: HealthLevel, agoMs = 0): void {
-    this.#change(standing, this.#clock.steady(), agoMs);
+  set(standing: HealthLevel, agoMs = 0): boolean {
+    return this.#see(standing, this.#clock.steady(), agoMs);
   }
 
   /** Drops all evidence: the health is unknown from now on. */
@@ -88,12 +118,27 @@ export class HealthTracker {
     };
   }
 
-  #change(standing: HealthLevel, time: SteadyTime, agoMs = 0): boolean {
-    const shownAt = this.#clock.now();
-    const began = shownAt - Math.round(agoMs);
+  #next(time: SteadyTime): HealthLevel {
+    return nextHealth(this.shown.standing, {
+      ...this.#windowAt(time),
+      run: this.#run,
+      runMs: time - this.#runAt,
+      heldMs: time - this.#changedAt,
+      isSure: this.#isSure,
+      troubledFrom: this.#troubledFrom,
+    });
+  }
+
+  #see(standing: HealthLevel, time: SteadyTime, agoMs = 0): boolean {
+    this.#last = { at: time, gapMs: time - (this.#last.at ?? time) };
+    const now = this.#clock.now();
+    return this.#change(standing, time, now - Math.round(agoMs), now);
+  }
+
+  #change(standing: HealthLevel, time: SteadyTime, began: number, shownAt: number): boolean {
     const hasChanged = standing !== this.shown.standing;
     if (hasChanged) this.#changedAt = time;
-    this.shown = { standing, since: hasChanged ? began : this.shown.since, shownAt };
+    this.shown = { standing, since: sinceOf(standing, this.shown, began), shownAt };
     return hasChanged;
   }
 }
@@ -213,6 +258,8 @@ class ModelCounts implements ModelMeters {
   last: FailureKind | null = null;
   #newest: FailureKind | null = null;
   #sameInRow = 0;
+  /** A probe found it while a failure had just been shown. */
+  #isFound = false;
   readonly #replies = new SlidingShare();
   readonly #clock: Clock;
 
@@ -243,6 +290,7 @@ class ModelCounts implements ModelMeters {
     const shows = !noEvidence.has(result);
     this.open.ended(shows, this.#clock.steady());
     if (!shows) return false;
+    this.#isFound = false;
     if (result === 'answer') this.open.answered(ms, this.#clock.steady());
     const hasChanged = this.health.ended(result === 'answer', lasting.has(result));
     if (result !== 'answer') this.#failed(result, hasChanged);
@@ -251,15 +299,24 @@ class ModelCounts implements ModelMeters {
   }
 
   /**
-   * Sets the health to `failing` when the model has fallen silent. An answer ends that.
+   * Judges anew as time passes. A model that has fallen silent is `failing`; an answer ends that.
    * @returns whether this changed the health
    */
-  fellSilent(): boolean {
+  judge(): boolean {
     const silentMs = this.open.silentMs(this.#clock.steady());
-    if (silentMs === null || this.shown.standing === 'failing') return false;
-    this.last = 'timeout';
-    this.health.set('failing', silentMs);
-    return true;
+    if (silentMs !== null) {
+      const hasFallen = this.health.set('failing', silentMs);
+      if (hasFallen) this.last = 'timeout';
+      return hasFallen;
+    }
+    if (this.#isFound && this.health.heldMs >= holdMs) {
+      this.forget();
+      return true;
+    }
+    const hasChanged = this.health.judge();
+    const { standing } = this.shown;
+    if (standing === 'up' || standing === 'unknown') this.last = null;
+    return hasChanged;
   }
 
   /**
@@ -283,17 +340,19 @@ class ModelCounts implements ModelMeters {
     if (result === 'there' || result === 'reached') {
       const cleared = result === 'there' ? absent : unreachable;
       if (standing !== 'failing' || this.last === null || !cleared.has(this.last)) return false;
-      this.forget();
-    } else {
-      if (noEvidence.has(result) || (isAnswering && !unreachable.has(result))) return false;
-      this.last = result;
-      this.health.set('failing');
+      this.#isFound = true;
+      return this.judge();
     }
+    if (noEvidence.has(result) || (isAnswering && !unreachable.has(result))) return false;
+    this.#isFound = false;
+    this.last = result;
+    this.health.set('failing');
     return true;
   }
 
   forget(): void {
     this.last = null;
+    this.#isFound = false;
     this.health.forget();
   }
 }
@@ -305,8 +364,7 @@ class ProviderCounts implements ProviderMeters {
 
   /** @param now milliseconds since 1970 */
   setHealth(standing: HealthLevel, now: number): void {
-    const since = standing === this.shown.standing ? this.shown.since : now;
-    this.shown = { standing, since, shownAt: now };
+    this.shown = { standing, since: sinceOf(standing, this.shown, now), shownAt: now };
     if (standing === 'up' || standing === 'unknown') this.last = null;
   }
 }
@@ -331,7 +389,7 @@ type Named = { readonly name: ModelName; readonly provider: string };
 export class CallTable {
   readonly #providers = new Map<string, ProviderCounts>();
   readonly #models = new Map<ModelName, ModelCounts>();
-  readonly brains = new Map<string, BrainCounts>();
+  readonly #brains = new Map<string, BrainCounts>();
   readonly firstWords = new Map<string, Histogram>();
   readonly #clock: Clock;
   #inConfig: ReadonlySet<ModelName> = new Set();
@@ -346,20 +404,25 @@ export class CallTable {
   }
 
   get providers(): ReadonlyMap<string, ProviderMeters> {
-    this.#checkSilence();
+    this.#judge();
     return this.#providers;
   }
 
   get models(): ReadonlyMap<ModelName, ModelMeters> {
-    this.#checkSilence();
+    this.#judge();
     return this.#models;
   }
 
-  /** A hanging call has no end that would trigger this, so every read looks for silent models. */
-  #checkSilence(): void {
+  get brains(): ReadonlyMap<string, BrainMeters> {
+    for (const brain of this.#brains.values()) brain.judge();
+    return this.#brains;
+  }
+
+  /** A hanging call and a model that is not asked have no end that would trigger this. */
+  #judge(): void {
     for (const [name, counts] of this.#models) {
       const before = counts.shown.standing;
-      if (!counts.fellSilent()) continue;
+      if (!counts.judge()) continue;
       entryOf(this.#providers, counts.provider, newProvider);
       this.#updateProvider(name, before, counts);
     }
@@ -395,8 +458,8 @@ export class CallTable {
     const isReply = decision.kind === 'reply';
     if (isReply) this.#models.get(decision.model)?.replied();
     else if (notOfModels.has(decision.apology)) return;
-    if (this.brains.size >= brainsMax && !this.brains.has(brain)) return;
-    entryOf(this.brains, brain, () => new BrainCounts(this.#clock)).ended(isReply, false);
+    if (this.#brains.size >= brainsMax && !this.#brains.has(brain)) return;
+    entryOf(this.#brains, brain, () => new BrainCounts(this.#clock)).ended(isReply, false);
   }
 
   /**
@@ -415,7 +478,7 @@ export class CallTable {
       if (standing !== counts.shown.standing) counts.setHealth(standing, this.#clock.now());
       if (counts.last !== null && !this.#inConfig.has(counts.last.model)) counts.last = null;
     }
-    this.brains.clear();
+    this.#brains.clear();
   }
 
   /** @param was the model's health until now */

@@ -26,6 +26,16 @@ class Tries {
     this.#tries.failed(failure('server_error', { status }), began + atMs, time(atMs));
   }
 
+  /** @param isAgain an earlier try of the same reply was refused, too */
+  refuse(atMs: number, isAgain = false): void {
+    const tried = { ...failure('rejected', { status: 422 }), isAgain };
+    this.#tries.failed(tried, began + atMs, time(atMs));
+  }
+
+  someArrive(atMs: number): boolean {
+    return this.at(atMs).someArrive;
+  }
+
   at(atMs: number) {
     return this.#tries.read(began + atMs, time(atMs));
   }
@@ -76,15 +86,17 @@ test('few replies of which none arrives are enough, however far apart', () => {
   assert.equal(tries.failingSince(120_000), 0);
 });
 
-test('it works again once most arrive for half a minute, not with the first', () => {
+test('it works again after a minute with almost no failure, not with the first arrival', () => {
   const tries = new Tries();
   for (let ms = 0; ms < 20_000; ms += 100) tries.fail(ms);
   for (let ms = 20_000; ms < 40_000; ms += 100) {
     tries.arrive(ms);
     assert.equal(tries.failingSince(ms), 0);
   }
-  for (let ms = 40_000; ms < 60_000; ms += 100) tries.arrive(ms);
-  assert.equal(tries.failingSince(60_000), null);
+  for (let ms = 40_000; ms < 70_000; ms += 100) tries.arrive(ms);
+  assert.equal(tries.failingSince(70_000), 0);
+  for (let ms = 70_000; ms < 80_000; ms += 100) tries.arrive(ms);
+  assert.equal(tries.failingSince(80_000), null);
 });
 
 test('it works again once all that waited arrived, though nothing follows', () => {
@@ -92,7 +104,7 @@ test('it works again once all that waited arrived, though nothing follows', () =
   for (const ms of [0, 100, 200]) tries.fail(ms);
   for (const ms of [5_000, 5_100, 5_200]) tries.arrive(ms);
   assert.equal(tries.failingSince(6_000), 0);
-  assert.equal(tries.failingSince(41_000), null);
+  assert.equal(tries.failingSince(61_000), null);
 });
 
 test('one that comes and goes does not change the state with it', () => {
@@ -147,7 +159,8 @@ test('a receiver that answers nothing fails before the first of its tries has', 
   assert.equal(tries.failingSince(11_000), 1_000);
   tries.arrive(11_500);
   tries.end(11_500);
-  assert.equal(tries.failingSince(11_500), null, 'it was slow, and is not silent');
+  assert.equal(tries.failingSince(40_900), 1_000, 'what is shown stays for half a minute');
+  assert.equal(tries.failingSince(41_000), null, 'it was slow, and is not silent');
   assert.equal(tries.failingSince(60_000), null, 'two are too few');
 });
 
@@ -165,7 +178,9 @@ test('a silent one stays so when its first tries fail', () => {
   tries.end(60_040);
   assert.equal(tries.failingSince(60_040), 1_000);
   tries.arrive(60_040);
-  assert.equal(tries.failingSince(60_040), null);
+  assert.equal(tries.someArrive(60_040), true);
+  assert.equal(tries.failingSince(60_040), 1_000, 'three of four tries of this minute failed');
+  assert.equal(tries.failingSince(90_100), null);
 });
 
 test('of one conversation alone it is told, too, that its receiver answers nothing', () => {
@@ -187,4 +202,64 @@ test('a few in a row of which none arrives are enough, whatever arrived before',
   assert.equal(tries.failingSince(90_000), null);
   tries.fail(120_000);
   assert.equal(tries.failingSince(120_000), 60_000);
+});
+
+test('some arrive until fifteen seconds after the last one, and again half a minute later', () => {
+  const tries = new Tries();
+  for (let ms = 0; ms <= 60_000; ms += 500) tries.arrive(ms);
+  for (let ms = 60_500; ms < 90_000; ms += 500) {
+    tries.fail(ms);
+    assert.equal(tries.someArrive(ms), ms < 75_000, `${ms}`);
+  }
+  for (let ms = 90_000; ms < 105_000; ms += 500) tries.arrive(ms);
+  assert.equal(tries.someArrive(104_900), false);
+  assert.equal(tries.someArrive(105_000), true);
+  assert.equal(tries.failingSince(105_000), 60_500, 'since stays while it eases');
+});
+
+test('a share of the last minute is a trouble in part, until it is below one in twenty', () => {
+  const tries = new Tries();
+  for (let ms = 0; ms < 60_000; ms += 1_000) {
+    if (ms % 5_000 === 0) tries.refuse(ms);
+    else tries.arrive(ms);
+  }
+  assert.equal(tries.failingSince(60_000), 0);
+  for (let ms = 60_000; ms < 100_000; ms += 1_000) tries.arrive(ms);
+  assert.equal(tries.failingSince(100_000), 0);
+  assert.ok(tries.someArrive(100_000));
+  for (let ms = 100_000; ms < 110_000; ms += 1_000) tries.arrive(ms);
+  assert.equal(tries.failingSince(110_000), null);
+});
+
+test('a receiver that refuses what replies say has answered: it takes ten of them', () => {
+  const tries = new Tries();
+  tries.arrive(0);
+  for (let at = 1; at <= 9; at++) tries.refuse(at * 3_000);
+  assert.equal(tries.someArrive(27_000), true);
+  tries.refuse(30_000);
+  assert.equal(tries.someArrive(30_000), false);
+});
+
+test('refusals that go on for five minutes are enough, and none of an earlier reply counts', () => {
+  const few = new Tries();
+  few.arrive(0);
+  for (const at of [0, 100, 200]) few.refuse(1_000 + at * 1_000);
+  assert.equal(few.someArrive(250_000), true);
+  few.refuse(301_000);
+  assert.equal(few.someArrive(301_000), false);
+  const one = new Tries();
+  one.arrive(0);
+  one.refuse(1_000);
+  for (let ms = 2_000; ms < 400_000; ms += 5_000) one.refuse(ms, true);
+  assert.equal(one.someArrive(400_000), true);
+});
+
+test('if no reply ever arrived, three refusals are enough, also of one reply', () => {
+  const tries = new Tries();
+  tries.refuse(0);
+  tries.refuse(1_000, true);
+  assert.equal(tries.failingSince(1_000), null);
+  tries.refuse(6_000, true);
+  assert.equal(tries.failingSince(6_000), 0);
+  assert.equal(tries.someArrive(6_000), false);
 });

@@ -89,7 +89,9 @@ class Hub implements EventHub {
       get models() {
         return calls.models;
       },
-      brains: calls.brains,
+      get brains() {
+        return calls.brains;
+      },
       firstWords: calls.firstWords,
       deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
       perMinute: () => this.#throughput.perMinute(clock.steady()),
@@ -250,7 +252,9 @@ class Hub implements EventHub {
     const counts = this.#channels.of(e.channel);
     const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
     pace.count++;
-    this.#deliveries.failed(e.channel, e.failure, this.#now(), this.#steady());
+    const { kind, status } = e.failure;
+    const tried = { kind, status, isAgain: e.attempt > 1 };
+    this.#deliveries.failed(e.channel, tried, this.#now(), this.#steady());
     this.frames.deliveryFailed(e);
     if (!pace.isDue(this.#steady())) return;
     const { channel, id, attempt, failure, nextAt } = e;

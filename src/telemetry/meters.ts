@@ -82,7 +82,7 @@ export type Meters = {
     readonly tokens: { values(): Iterable<TokenTally> };
     /** The share of prompts that models could take from a cache, in no order. */
     readonly reuse: { values(): Iterable<ReuseTally> };
-    /** Warnings for budgets that are used up, or nearly used up, today. */
+    /** Warnings for budgets that are nearly used today, or that a call did not fit. */
     readonly budgets: { readonly warnings: readonly BudgetWarning[] };
     /** Calls that did not fit a budget, in no order. */
     readonly refusals: { values(): Iterable<RefusalTally> };

@@ -22,7 +22,10 @@ test('what a budget came to is told once a day', () => {
     told.map((line) => line.split(' ')[0]),
     ['budget_nearly_used', 'budget_nearly_used', 'budget_used_up'],
   );
-  assert.match(told[2]!, /The brain main has used budget\.tokens_per_day for today: .*svc spend/);
+  assert.match(
+    told[2]!,
+    /main did not fit into what is left of budget\.tokens_per_day for today: .*svc spend/,
+  );
   const codes = (): readonly string[] => notices.warnings.map(({ code }) => code);
   assert.deepEqual(codes(), ['budget_nearly_used', 'budget_used_up']);
   now += 2 * 3_600_000;

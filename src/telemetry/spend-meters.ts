@@ -117,7 +117,7 @@ export class BudgetNotices {
     events.warned({ code, message: `${message} ${next}` });
   }
 
-  /** The warnings of today. A limit that is used up has no other warning. */
+  /** The warnings of today. A limit that a call did not fit has no other warning. */
   get warnings(): readonly BudgetWarning[] {
     this.#begin(localDay(this.#now()));
     const all = [...this.#reached.values()];
@@ -142,13 +142,13 @@ function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
   const place = { brain, field, limit, most };
   switch (state) {
     case 'nearly_used': {
-      const message = `The brain ${brain} has used 80 % of ${field} for today${scope}.`;
+      const message = `The brain ${brain} has used 80 % or more of ${field} for today${scope}.`;
       return { code: 'budget_nearly_used', ...place, message, remedy };
     }
     case 'used_up': {
       const message =
-        `The brain ${brain} has used ${field} for today${scope}: models that cost are not asked ` +
-        'where that would go beyond it.';
+        `A call of the brain ${brain} did not fit into what is left of ${field} for today${scope}` +
+        ': svc asks no model that costs where a call would go over the budget.';
       return { code: 'budget_used_up', ...place, message, remedy };
     }
     default:

@@ -346,6 +346,27 @@ browserTest(
 );
 
 browserTest(
+  'no green mark stands beside a status that is refused, though the events still come',
+  startLiveStage,
+  async ({ open }) => {
+    const view = await open();
+    const { page } = view;
+    await page.goto('/ui');
+    const live = page.getByText('Live', { exact: true });
+    await live.waitFor();
+    view.expectFault(/Failed to load resource/);
+    const path = '**/api/v1/status';
+    await page.route(path, (route) => route.fulfill({ status: 503, json: { code: 'busy' } }));
+    await page.getByRole('heading', { name: /^svc told nothing new since / }).waitFor();
+    await page.getByText('Not live').waitFor();
+    assert.equal(await live.count(), 0);
+    await page.unroute(path);
+    await live.waitFor();
+    await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
+  },
+);
+
+browserTest(
   'the overview is not green over a service that is gone, nor over models that all fail',
   () => startLiveStage({ status: 401, body: '{}' }),
   async ({ site, open }) => {

@@ -41,7 +41,7 @@ browserTest(
     await view.assertFits();
     await page.goto('/ui?view=flow');
     const channels = page.getByRole('list', { name: 'Channels' });
-    await channels.getByText('its replies do not arrive').waitFor();
+    await channels.getByText('replies do not arrive').waitFor();
   },
 );
 

@@ -183,14 +183,32 @@ export const web: readonly Fault[] = [
   {
     name: 'A receiver that answers nothing is green until its tries have failed.',
     file: 'src/telemetry/delivery-meters.ts',
-    find: 'this.#fails(time) ? this.#beganAt : this.#silentSince(now, time)',
-    replace: 'this.#fails(time) ? this.#beganAt : null',
+    find: 'const arrives = this.#next(silentSince !== null, time);',
+    replace: 'const arrives = this.#next(false, time);',
+  },
+  {
+    name: 'A receiver that refuses a few replies for their content is red.',
+    file: 'src/telemetry/delivery-meters.ts',
+    find: 'other >= noneAfter.failed) return true;',
+    replace: 'failed >= noneAfter.failed) return true;',
   },
   {
     name: 'The state of a model changes with each call.',
     file: 'src/domain/health.ts',
-    find: 'const holdMs = 15_000;',
-    replace: 'const holdMs = 0;',
+    find: 'export const holdMs = 30_000;',
+    replace: 'export const holdMs = 0;',
+  },
+  {
+    name: 'A model that failed and is no longer asked fails for ever.',
+    file: 'src/telemetry/call-meters.ts',
+    find: "return this.#change('unknown', time, shownAt, shownAt);",
+    replace: 'return false;',
+  },
+  {
+    name: 'The time since which a model fails begins anew when the trouble eases.',
+    file: 'src/domain/health.ts',
+    find: "was.standing === 'failing' && standing === 'degraded';",
+    replace: "was.standing === 'failing' && standing === 'failing';",
   },
   {
     name: 'A brain of which every model fails is green until a turn has ended.',

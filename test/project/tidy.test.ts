@@ -395,9 +395,9 @@ const linesMost: Record<string, number> = {
   'apps/desktop': 7_000,
   'apps/setup': 3_300,
   // The metrics page reads the use of budgets, and shows cost, approvals and first words.
-  // Channels are found by name, bot or key.
-  // The builder asks for the names of a provider's models.
-  'src/admin': 8_880,
+  // Channels are found by name, bot or key. A receiver says whether some replies arrive. The
+  // builder asks for the names of a provider's models.
+  'src/admin': 8_960,
   'src/app': 7_410,
   'src/brains': 12_850,
   // Routes look at the former ids of groups and at the channels of threads. The
@@ -418,13 +418,14 @@ const linesMost: Record<string, number> = {
   'src/pipeline': 6_220,
   'src/secrets': 1_600,
   // The catalog has kind, labels and meaning of each metric, for the page and the reference.
-  'src/telemetry': 2_950,
+  // A receiver tells a refusal of one reply from an outage. Health is judged again as time passes.
+  'src/telemetry': 3_050,
 };
 /**
  * The limits of the program, and its goals. The last 2,700 lines came with the
  * completions API, half of them its channel.
  */
-const whole = { lines: { most: 119_300, goal: 85_000 }, files: { most: 655, goal: 500 } };
+const whole = { lines: { most: 120_000, goal: 85_000 }, files: { most: 655, goal: 500 } };
 /** The core, which a message needs with one process and SQLite: all imports of these files. */
 const core = { from: ['app/running-config', 'app/runtime', 'app/service', 'ledger/sqlite/sqlite'] };
 const coreLines = { most: 53_500, goal: 45_000 };

@@ -62,6 +62,10 @@ async function start(
       const steps = story.trace!.steps.filter((step): step is ModelStep => step.kind === 'model');
       return { id, reply: String(replies[sent - 1]!.body['text']), story, steps };
     },
+    async restart(): Promise<void> {
+      await program.stop();
+      stack.use(await serveHere(file, port, { API_KEY: 'a-key-of-the-tests' }));
+    },
     metrics: async () => (await fetch(`${origin}/metrics`)).text(),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -175,9 +179,27 @@ test('a model that does not fit is not asked, and one that is free answers', asy
   const { warnings } = (await started.read('/api/v1/status')) as Pick<Status, 'warnings'>;
   const { path, message } = warnings.find(({ code }) => code === 'budget_used_up')!;
   assert.equal(path, 'brains[0].budget.tokens_per_day');
-  assert.equal(message, 'A budget is used up for today');
+  assert.equal(message, 'A call did not fit into what is left of a budget for today');
   assert.doesNotMatch(started.program.log(), /model_failed/, 'the model has not failed');
-  assert.match(started.program.log(), /The brain echo has used budget\.tokens_per_day for today/);
+  assert.match(
+    started.program.log(),
+    /A call of the brain echo did not fit into what is left of budget\.tokens_per_day for today/,
+  );
+});
+
+test('after a restart it is known that a budget is nearly used', async () => {
+  const brain = { budget: { tokens_per_day: 1_000 } };
+  await using started = await start({ answer: 'hello' }, brain, [], { max_output_tokens: 20 });
+  const codes = async () => {
+    const { warnings } = (await started.read('/api/v1/status')) as Pick<Status, 'warnings'>;
+    return warnings.map(({ code }) => code).filter((code) => code.startsWith('budget_'));
+  };
+  const ofOne = told.input + told.output;
+  // Each person writes once, so that no history makes a call larger.
+  for (let used = 0; used < 800; used += ofOne) await started.say('hi', `person ${used}`);
+  assert.deepEqual(await codes(), []);
+  await started.restart();
+  await until('it is known again', async () => (await codes())[0] === 'budget_nearly_used');
 });
 
 test('where none is left, the person is told when it answers again', async () => {

@@ -10,7 +10,7 @@ import { Navigation, WithinGroup, type NavigationGroup } from './navigation/navi
 import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
 import { Search } from './search/search.tsx';
-import { StatusOfService } from './status.tsx';
+import { StatusOfService, useStatus } from './status.tsx';
 import { useApplication, wayOn } from '../kit/application.ts';
 import { Notice } from '../kit/notice.tsx';
 import { SignedOut } from '../kit/signed-out.tsx';
@@ -179,10 +179,15 @@ const words: Readonly<Record<StreamState, readonly [Tone, string]>> = {
   paused: ['off', 'Resting'],
 };
 
-/** Shows whether the data is current. It also keeps the connection open between views. */
+/**
+ * Shows whether the data is current: the events, and the status. It also keeps the connection open
+ * between views.
+ */
 function FeedMark() {
   useLiveEvents(() => undefined);
-  const [tone, word] = words[useFeed(({ state }) => state)];
+  const { refused } = useStatus();
+  const state = useFeed((feed) => feed.state);
+  const [tone, word] = words[refused === null || state === 'paused' ? state : 'lost'];
   return (
     <span role="status" className="min-w-[6.5rem] text-right text-sm max-sm:min-w-0">
       <State tone={tone}>{word}</State>

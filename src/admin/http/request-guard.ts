@@ -43,7 +43,7 @@ const meanings: Readonly<Record<string, string>> = {
   ),
   config_not_applied: 'The configuration file is not in use',
   budget_nearly_used: 'A budget is nearly used for today',
-  budget_used_up: 'A budget is used up for today',
+  budget_used_up: 'A call did not fit into what is left of a budget for today',
   storage_full: 'The disk of the database is full',
   storage_locked: 'Another program has the database locked',
   storage_away: 'The database server does not answer',

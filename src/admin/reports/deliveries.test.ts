@@ -9,6 +9,7 @@ const none = { tried: 0, failed: 0 };
 const quiet: DeliverySummary = {
   channel: 'webhook',
   failingSince: null,
+  someArrive: null,
   minute: none,
   fiveMinutes: none,
   reasons: [],
@@ -54,6 +55,7 @@ test('what instances tried is added up, and the first to see it fail says since 
     channel: 'webhook',
     state: 'failing',
     since: 500,
+    someArrive: true,
     minute: { tried: 6, failed: 5 },
     fiveMinutes: { tried: 11, failed: 9 },
     reasons: [reason(500, 4, 6), reason(502, 1, 3)],
@@ -82,6 +84,21 @@ test('what arrived of its own says nothing against an instance that sees failure
   const told = { ...silent, fiveMinutes: silent.minute };
   const [webhook] = deliveriesOf(wholeOf(null, [told]));
   assert.deepEqual([webhook!.state, webhook!.since], ['failing', 700]);
+});
+
+test('none arrives if none does at any instance', () => {
+  const tried = { tried: 9, failed: 9 };
+  const deaf = { ...quiet, failingSince: 700, minute: tried, fiveMinutes: tried };
+  const told = (...all: readonly DeliverySummary[]) =>
+    deliveriesOf(wholeOf(null, ...all.map((one) => [one])))[0]!.someArrive;
+  assert.equal(told(deaf), false, 'an older release reports only its tries');
+  assert.equal(told({ ...deaf, someArrive: true }), true);
+  const other = { ...deaf, someArrive: false };
+  assert.equal(told(other, other), false);
+  const working = { ...quiet, minute: { tried: 4, failed: 0 }, fiveMinutes: tried };
+  assert.equal(told(other, working), true);
+  assert.equal(told(working), true);
+  assert.equal(told(quiet), null);
 });
 
 test('a failure of which nothing is left to try is over', () => {

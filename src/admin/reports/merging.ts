@@ -211,7 +211,7 @@ export function turnedAwayBy(reports: Whole['reports']): readonly TurnedAway[] {
 // Whether replies arrive, by the sum of all processes' tries.
 
 /** If less than this share of all tries fails, the channel as a whole works. */
-const workingShare = 0.1;
+const workingShare = 0.05;
 const reasonsSummary = 10;
 
 export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliveryStatus[] {
@@ -244,16 +244,23 @@ export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliverySt
 function stateOf(
   all: readonly DeliverySummary[],
   waiting: number,
-): Pick<DeliveryStatus, 'state' | 'since'> {
+): Pick<DeliveryStatus, 'state' | 'since' | 'someArrive'> {
   const since = all.flatMap(({ failingSince }) => failingSince ?? []);
   const lately = sumOfTries(all.map(({ minute }) => minute));
   const isQuiet = sumOfTries(all.map(({ fiveMinutes }) => fiveMinutes)).tried === 0;
   const others = sumOfTries(all.flatMap((one) => (one.failingSince === null ? one.minute : [])));
   const works = others.tried > 0 && lately.failed / lately.tried < workingShare;
   if (since.length > 0 && !works && !(isQuiet && waiting === 0)) {
-    return { state: 'failing', since: Math.min(...since) };
+    return { state: 'failing', since: Math.min(...since), someArrive: all.some(someArrive) };
   }
-  return { state: isQuiet ? 'unknown' : 'arriving', since: null };
+  if (isQuiet) return { state: 'unknown', since: null, someArrive: null };
+  return { state: 'arriving', since: null, someArrive: true };
+}
+
+/** An older release reports only its tries. */
+function someArrive(one: DeliverySummary): boolean {
+  const isShown = one.minute.failed < one.minute.tried;
+  return one.failingSince === null ? isShown : (one.someArrive ?? isShown);
 }
 
 function sumOfTries(counts: readonly TryCounts[]): TryCounts {
@@ -411,13 +418,10 @@ function mergedShown(all: readonly Shown[]): Shown {
   return { standing, since: sinceOf(standing, fresh), shownAt };
 }
 
-/**
- * `up` and `failing` hold since the last process joined; `degraded` holds since the first trouble.
- */
+/** A health holds since the last process joined, and `degraded` since the last that is not up. */
 function sinceOf(standing: HealthLevel, all: readonly Shown[]): number {
-  if (standing !== 'degraded') return Math.max(...all.map(({ since }) => since));
-  const troubled = all.filter((one) => one.standing !== 'up');
-  return Math.min(...troubled.map(({ since }) => since));
+  const joined = all.filter((one) => standing !== 'degraded' || one.standing !== 'up');
+  return Math.max(...joined.map(({ since }) => since));
 }
 
 const unknownShown: Shown = { standing: 'unknown', since: 0, shownAt: 0 };

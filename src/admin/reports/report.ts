@@ -157,27 +157,31 @@ function tookBy(histograms: readonly Readonly<Histogram>[]): Took {
 /** The part of a report about each channel's replies: whether they arrive, and the oldest. */
 const tries = object({ tried: number, failed: number });
 
-const deliverySummary = object({
-  channel: text,
-  failingSince: maybeNumber,
-  minute: tries,
-  fiveMinutes: tries,
-  reasons: list(
-    object({
-      code: text as IdText<FailureKind>,
-      status: maybeNumber,
-      minute: number,
-      fiveMinutes: number,
-    }),
-  ),
-  /** When the oldest reply of this process was made; null: it has none. */
-  oldestAt: maybeNumber,
-});
+const deliverySummary = objectWith(
+  {
+    channel: text,
+    failingSince: maybeNumber,
+    minute: tries,
+    fiveMinutes: tries,
+    reasons: list(
+      object({
+        code: text as IdText<FailureKind>,
+        status: maybeNumber,
+        minute: number,
+        fiveMinutes: number,
+      }),
+    ),
+    /** When the oldest reply of this process was made; null: it has none. */
+    oldestAt: maybeNumber,
+  },
+  { someArrive: maybeBoolean },
+);
 
 export type DeliverySummary = Described<typeof deliverySummary>;
 
 const noTries: DeliveryMeters = {
   failingSince: null,
+  someArrive: true,
   minute: { tried: 0, failed: 0 },
   fiveMinutes: { tried: 0, failed: 0 },
   reasons: [],

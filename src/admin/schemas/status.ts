@@ -183,23 +183,26 @@ const throughput = maybe(
 /** The schema of `DeliveryStatus` in deliveries.ts. */
 const tries = object({ tried: integer, failed: integer });
 const deliveries = list(
-  object({
-    channel: text,
-    state: oneOf('arriving', 'failing', 'unknown'),
-    since: maybeInteger,
-    minute: tries,
-    fiveMinutes: tries,
-    reasons: list(
-      object({
-        code: failureKind,
-        status: maybeInteger,
-        minute: integer,
-        fiveMinutes: integer,
-      }),
-    ),
-    waiting: integer,
-    oldestAt: maybeInteger,
-  }),
+  objectWith(
+    {
+      channel: text,
+      state: oneOf('arriving', 'failing', 'unknown'),
+      since: maybeInteger,
+      minute: tries,
+      fiveMinutes: tries,
+      reasons: list(
+        object({
+          code: failureKind,
+          status: maybeInteger,
+          minute: integer,
+          fiveMinutes: integer,
+        }),
+      ),
+      waiting: integer,
+      oldestAt: maybeInteger,
+    },
+    { someArrive: maybeBoolean },
+  ),
 );
 
 const statusFields = {

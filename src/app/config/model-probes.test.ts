@@ -19,7 +19,10 @@ const provider = 'local_runtime';
 
 function start() {
   const log = createLog({ stream: new PassThrough().resume(), level: 'info', format: 'json' });
-  const steady = (): SteadyTime => 0 as SteadyTime;
+  let time = 0;
+  const steady = (): SteadyTime => time as SteadyTime;
+  /** A failure that is shown stays for half a minute. */
+  const wait = (): void => void (time += 30_000);
   const events = createEvents({ log, now: () => 7, steady });
   const deps = { events, steady };
   const health = () => {
@@ -29,7 +32,7 @@ function start() {
   };
   const called = (model: string, result: 'answer' | FailureKind): void =>
     events.modelAnswered({ model: `${provider}/${model}` as ModelName, provider, result, ms: 1 });
-  return { deps, health, called };
+  return { deps, health, called, wait };
 }
 
 /** @param check gives the result of each probe */
@@ -48,7 +51,7 @@ function planned(modelId: string, check: () => ModelCheck, more = {}): RoutedMod
 }
 
 test('a look says why a model will not answer, and what is there instead', async () => {
-  const { deps, health } = start();
+  const { deps, health, wait } = start();
   let check: ModelCheck = away;
   const looks = createModelProbes(() => [planned('a', () => check)], deps);
   const look = async () => {
@@ -68,11 +71,13 @@ test('a look says why a model will not answer, and what is there instead', async
   assert.deepEqual(await look(), ['left_machine', []]);
   check = there;
   assert.deepEqual(await look(), [null, []]);
+  assert.equal(health().state, 'failing');
+  wait();
   assert.deepEqual(health(), { state: 'unknown' });
 });
 
 test('a look takes back only what looks can see, and of its own model', async () => {
-  const { deps, health, called } = start();
+  const { deps, health, called, wait } = start();
   const looks = createModelProbes(() => ['a', 'b'].map((id) => planned(id, () => there)), deps);
   called('a', 'timeout');
   await looks.probe(`${provider}/a`);
@@ -81,6 +86,7 @@ test('a look takes back only what looks can see, and of its own model', async ()
   await looks.probe(`${provider}/b`);
   assert.partialDeepStrictEqual(health(), { state: 'failing', reason: 'not_found' });
   await looks.probe(`${provider}/a`);
+  wait();
   assert.deepEqual(health(), { state: 'unknown' });
 });
 
@@ -110,7 +116,7 @@ test('what no brain may ask is looked at by nobody, and no more than four at onc
 });
 
 test('what is away at the start is told before anybody asks it, and once it comes', async () => {
-  const { deps, health } = start();
+  const { deps, health, wait } = start();
   const over = new AbortController();
   const seen: unknown[] = [];
   const checks = [away, away, there];
@@ -132,6 +138,7 @@ test('what is away at the start is told before anybody asks it, and once it come
   watch.use([planned('a', () => checks.shift() ?? assert.fail('it looked once more'))]);
   await done.promise;
   assert.deepEqual(seen, ['warned', 'connect_failed', 'connect_failed', 'there'], 'warned once');
+  wait();
   assert.deepEqual(health(), { state: 'unknown' });
 });
 
@@ -153,13 +160,15 @@ test('a provider of which one model is there is well, and is looked at no more',
 });
 
 test('a look that lists nothing takes back that nobody was reached, and no more', async () => {
-  const { deps, health, called } = start();
+  const { deps, health, called, wait } = start();
   const check: ModelCheck = { kind: 'reached', hasModel: null, runs: 'here', others: [] };
   const looks = createModelProbes(() => [planned('a', () => check)], deps);
   for (let call = 0; call < 3; call++) called('a', 'not_found');
   await looks.probe(`${provider}/a`);
+  wait();
   assert.equal(health().state, 'failing', 'its calls found no such model');
   for (let call = 0; call < 3; call++) called('a', 'connect_failed');
   await looks.probe(`${provider}/a`);
+  wait();
   assert.equal(health().state, 'unknown');
 });

@@ -42,7 +42,8 @@ function brainLine(one: AnsweringStatus, now: number): Line {
     joinIfAny(`${what}${describeFor(since, now)}`, describeCause(model, reason), ': '),
     ...(lately === null ? [] : [lately]),
   ].join('; ');
-  return { mark: 'failed', subject: `brain ${brain}`, message: withRemedy(message, model, reason) };
+  const mark = standing === 'failing' ? 'failed' : 'warning';
+  return { mark, subject: `brain ${brain}`, message: withRemedy(message, model, reason) };
 }
 
 function providerLine(provider: ProviderStatus, now: number): Line {

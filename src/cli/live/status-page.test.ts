@@ -45,6 +45,7 @@ test('replies that do not arrive have a line, with the reason and how many wait'
     channel: 'webhook',
     state: 'failing',
     since: now - 60_000,
+    someArrive: null,
     minute: tries,
     fiveMinutes: tries,
     reasons: [reason],
@@ -59,6 +60,11 @@ test('replies that do not arrive have a line, with the reason and how many wait'
     /do not arrive for 1 min.* \(server_error, status 500\); 3261 wait, the oldest/,
   );
   assert.ok(!told('arriving').some((one) => one.includes('do not arrive')));
+  const part = { someArrive: true, minute: { tried: 30, failed: 6 }, state: 'failing' } as const;
+  const some = statusPage({ ...status, deliveries: [{ ...webhook, ...part }] }, false).split('\n');
+  const words = some.find((one) => one.includes('replies on webhook'))!;
+  assert.match(words, /some do not arrive: 6 of 30 tries failed in a minute for 1 min/);
+  assert.notEqual(words[0], line[0], 'it is a warning');
 });
 
 test('what an operator holds has a line', async () => {

@@ -48,19 +48,25 @@ export function statusPage(status: Status, coloured: boolean): string {
     .join('');
 }
 
-/** Lines about channels whose replies do not arrive. */
+/** Lines about channels whose replies do not arrive, or not all. */
 function receiverLines(deliveries: readonly DeliveryStatus[], now: number): Line[] {
-  return deliveries.flatMap(({ channel, state, since, reasons: [reason], waiting, oldestAt }) => {
+  return deliveries.flatMap((one) => {
+    const { channel, state, since, someArrive, minute, reasons, waiting, oldestAt } = one;
+    const [reason] = reasons;
     if (state !== 'failing') return [];
     const answered = reason?.status == null ? '' : `, status ${reason.status}`;
     const why = reason === undefined ? '' : ` (${reason.code}${answered})`;
     const began = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
     const oldest =
       oldestAt === null ? '' : `, the oldest for ${formatDuration(Math.max(0, now - oldestAt))}`;
+    const isPart = someArrive === true;
+    const share = `${minute.failed} of ${plural(minute.tried, 'try', 'tries')} failed in a minute`;
     const message =
-      `do not arrive${began}${why}; ${plural(waiting, 'waits', 'wait')}${oldest}. ` +
+      `${isPart ? `some do not arrive: ${share}` : 'do not arrive'}${began}${why}; ` +
+      `${plural(waiting, 'waits', 'wait')}${oldest}. ` +
       'Once the receiver is mended, try them now at Deliveries';
-    return [{ mark: 'failed', subject: `replies on ${channelName(channel)}`, message }];
+    const mark = isPart ? 'warning' : 'failed';
+    return [{ mark, subject: `replies on ${channelName(channel)}`, message }];
   });
 }
 
@@ -92,11 +98,13 @@ function leftOutLines({ warningsLeftOut }: Status): readonly Line[] {
 function serviceLine({ status, reason, version, uptimeMs, storage, answering }: Status): Line {
   const since = `up for ${formatDuration(uptimeMs)}, everything in ${wordsOf[storage]}`;
   const subject = `svc ${version}`;
-  const isAnswering = !answering?.some(({ standing }) => isTrouble(standing));
-  if (status === 'ok' && isAnswering) return { mark: 'ok', subject, message: `works; ${since}` };
-  if (status === 'ok') {
-    return { mark: 'failed', subject, message: `leaves messages unanswered; ${since}` };
+  const troubled = (answering ?? []).filter(({ standing }) => isTrouble(standing));
+  if (status === 'ok' && troubled.length > 0) {
+    const isRed = troubled.some(({ standing }) => standing === 'failing');
+    const message = `leaves ${isRed ? '' : 'some '}messages unanswered; ${since}`;
+    return { mark: isRed ? 'failed' : 'warning', subject, message };
   }
+  if (status === 'ok') return { mark: 'ok', subject, message: `works; ${since}` };
   return { mark: 'failed', subject, message: `is failing: ${reason}; ${since}` };
 }
 

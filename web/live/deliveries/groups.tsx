@@ -10,7 +10,7 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { useToken } from '../../kit/token.ts';
 import { ahead, ago, count, moment, some, spaced } from '../../kit/words.ts';
 import { OperatorOnly } from '../operator-only.tsx';
-import { failingReceivers, receiverCause } from '../overview/receivers.ts';
+import { failingReceivers, receiverCause, receiverTone } from '../overview/receivers.ts';
 import { useStatus } from '../status.tsx';
 import { useRefresh } from '../use-refresh.ts';
 import { tryGroup, type Tried } from './try-now.ts';
@@ -43,7 +43,7 @@ export function Groups({ channel, now }: Props) {
       <Refusal refused={refused} />
       {failing.map((one) => (
         <p key={one.channel}>
-          <State tone="bad">{receiverCause(one, now)}</State>
+          <State tone={receiverTone(one)}>{receiverCause(one, now)}</State>
         </p>
       ))}
       {value === null && refused === null ? <p className="text-soft">Asking …</p> : null}

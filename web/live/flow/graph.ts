@@ -9,7 +9,12 @@ import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';
 import { nameOf } from '../channels.ts';
 import { linesOf, routesOf, type FlowRoute } from './routes.ts';
-import { failingReceivers } from '../overview/receivers.ts';
+import {
+  arrivalWords,
+  failingReceivers,
+  receiverTone,
+  type FailingReceiver,
+} from '../overview/receivers.ts';
 
 export type FlowNode = {
   /** `channel webhook`, `brain desk`, `model local_runtime/a`. */
@@ -42,14 +47,14 @@ export type FlowGraph = {
 /** @param routes of the service; null: they are not known, and each channel has one line */
 export function graphOf(status: Status, routes: readonly RouteStatus[] | null = null): FlowGraph {
   const { channels, brains } = status;
-  const deaf = new Set(failingReceivers(status).map(({ channel }) => channel));
+  const receivers = failingReceivers(status);
   const working = channels.filter(({ state }) => state === 'up' || state === 'degraded');
   const served = new Set(working.flatMap((one) => routesOf(one, routes).map(({ brain }) => brain)));
   return {
     columns: [
       {
         title: 'Channels',
-        nodes: channels.map((one, index) => channelNode(one, index, deaf, routes)),
+        nodes: channels.map((one, index) => channelNode(one, index, receivers, routes)),
       },
       {
         title: 'Brains',
@@ -79,18 +84,18 @@ export function graphOf(status: Status, routes: readonly RouteStatus[] | null = 
 function channelNode(
   channel: Status['channels'][number],
   index: number,
-  deaf: ReadonlySet<string>,
+  receivers: readonly FailingReceiver[],
   all: readonly RouteStatus[] | null,
 ): FlowNode {
   const { state } = channel;
   const name = nameOf(channel);
-  const isDeaf = deaf.has(name);
+  const failing = receivers.find((one) => one.channel === name);
   const routes = routesOf(channel, all);
   return {
     key: `channel ${name}`,
     name: channelName(name),
-    tone: isDeaf ? 'bad' : toneOf(state),
-    state: isDeaf ? 'its replies do not arrive' : spaced(state),
+    tone: failing === undefined ? toneOf(state) : receiverTone(failing),
+    state: failing === undefined ? spaced(state) : arrivalWords(failing),
     to: routes.map(({ brain }) => brain),
     routes: name === completionsChannel ? [] : linesOf(routes),
     place: { view: 'messages', channel: name },
@@ -101,7 +106,7 @@ function channelNode(
 /** Same colours as the headline: green if its messages are answered. */
 function toneOfBrain({ answering }: Status, name: string): Tone {
   const standing = (answering ?? []).find(({ brain }) => brain === name)?.standing ?? 'unknown';
-  return standing === 'unknown' ? 'good' : standing === 'degraded' ? 'bad' : toneOf(standing);
+  return standing === 'unknown' ? 'good' : toneOf(standing);
 }
 
 function brainNode(brain: Status['brains'][number], index: number, tone: Tone): FlowNode {

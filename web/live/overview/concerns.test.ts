@@ -244,7 +244,7 @@ test('a brain that answers nothing is urgent, and names cause and move', () => {
     [],
   );
   assert.match(some.what, /^Some messages to the brain desk get no answer, for 2 min now\. 3/);
-  assert.equal(some.tone, 'bad');
+  assert.equal(some.tone, 'wait');
 });
 
 test('a model in whose place others answer is a notice, with how often they did', () => {

@@ -14,7 +14,7 @@ import { ago, count, lasted, length, sentence, some, upper } from '../../kit/wor
 import { nameOf } from '../channels.ts';
 import { cutChannels } from './cut-channels.ts';
 import { longWaitMs } from './long-waits.ts';
-import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
+import { failingReceivers, receiverCause, receiverMove, receiverTone } from './receivers.ts';
 import { storageTrouble } from './storage-trouble.ts';
 
 export type Concern = {
@@ -115,7 +115,7 @@ function ofChannels(status: Status): readonly Concern[] {
 function ofReceivers(status: Status, now: number): readonly Concern[] {
   return failingReceivers(status).map((receiver) => ({
     key: `receiver ${receiver.channel}`,
-    tone: 'bad',
+    tone: receiverTone(receiver),
     what: receiverCause(receiver, now),
     remedy: receiverMove(receiver),
     place: { view: 'deliveries', channel: receiver.channel },
@@ -151,7 +151,8 @@ function ofBrain(one: AnsweringStatus, now: number): readonly BrainConcern[] {
   );
   const remedy = model === null || reason === null ? null : remedyForModel(reason, model);
   const place = model === null ? { view: 'messages', brain } : { view: 'model', id: model };
-  return [{ concern: { key: `brain ${brain}`, tone: 'bad', what, remedy, place }, model }];
+  const tone = standing === 'failing' ? 'bad' : 'wait';
+  return [{ concern: { key: `brain ${brain}`, tone, what, remedy, place }, model }];
 }
 
 /** @param isAnswered whether every brain answers its messages */

@@ -73,16 +73,35 @@ test('where no brain has a model that answers, nothing works', () => {
   assert.equal(words, `Not working: no model answers for brains desk, night (${because})`);
 });
 
-test('a brain that leaves some messages without an answer is red', () => {
+test('a brain that leaves some messages without an answer is amber', () => {
   const reason = 'server_error';
   const answering = [answersOf('desk', 'degraded', { model: 'local_runtime/a', reason })];
   assert.deepEqual(healthOf(but({ answering })), {
-    tone: 'bad',
+    tone: 'wait',
     words:
-      'Working in part: some messages get no answer from brain desk ' +
+      'Working, but some messages get no answer from brain desk ' +
       '(a on Ollama: it answered with a server error)',
     move: "Look into Ollama's log, or start it again.",
   });
+});
+
+test('a receiver at which some replies arrive is amber, and one at which none does is red', () => {
+  const reasons = [{ code: 'rejected', status: 422, minute: 6, fiveMinutes: 6 }];
+  const row = { channel: 'webhook', state: 'failing', since: 1, reasons };
+  const at = (someArrive: boolean, answering = working.answering) =>
+    healthOf(but({ deliveries: [{ ...row, someArrive }], answering }));
+  const { tone, words, move } = at(true);
+  assert.equal(tone, 'wait');
+  assert.equal(words, 'Working, but some replies on webhook do not arrive');
+  assert.match(move!, /receiver's log .+ Dead letters\. At Deliveries/);
+  const none = at(false);
+  assert.deepEqual(
+    [none.tone, none.words],
+    ['bad', 'Working in part: replies on webhook do not arrive'],
+  );
+  const both = at(true, [working.answering![0], answersOf('night', 'failing')] as never);
+  assert.equal(both.tone, 'bad');
+  assert.match(both.words, /^Working in part: no model answers .+; some replies on webhook do not/);
 });
 
 test('a model in whose place others answer is named, in amber', () => {

@@ -13,9 +13,9 @@ import { nameOf } from '../channels.ts';
 import { cutChannels, describeCut } from './cut-channels.ts';
 import { longWaits } from './long-waits.ts';
 import {
-  arrivesAtTimes,
   failingReceivers,
   receiverMove,
+  receiverTone,
   undelivered,
   type FailingReceiver,
 } from './receivers.ts';
@@ -29,8 +29,9 @@ export type HealthWords = {
 };
 
 /**
- * Red: messages do not come in or are not answered, or replies do not arrive. Amber: svc works, but
- * a part of it does not. The words contain no number, so they change only with the facts.
+ * Red: nothing of a kind gets through. No message of a channel comes in, no message of a brain is
+ * answered, or no reply of a receiver arrives. Amber: svc works, but a part of it does not, or not
+ * always. The words contain no number, so they change only with the facts.
  */
 export function healthOf(status: Status): HealthWords {
   if (status.status === 'failing') {
@@ -41,24 +42,29 @@ export function healthOf(status: Status): HealthWords {
   const cut = cutChannels(status);
   const silent = troubled(status, 'failing');
   const halting = troubled(status, 'degraded');
-  const deaf = failingReceivers(status);
-  const now = status.startedAt + status.uptimeMs;
+  const receivers = failingReceivers(status);
+  const deaf = receivers.filter((one) => receiverTone(one) === 'bad');
+  const none = [
+    ...cut.map(describeCut),
+    describeBrains('no model answers for', silent),
+    ...deaf.map(undelivered),
+  ].filter((part) => part !== '');
+  const some = [
+    describeBrains('some messages get no answer from', halting),
+    ...receivers.filter((one) => !deaf.includes(one)).map(undelivered),
+  ].filter((part) => part !== '');
+  if (none.length + some.length === 0) return ofModels(status);
   const isNoneLeft = routed.every(
     (channel) =>
       cut.includes(channel) ||
       silent.some((one) => one.brain === channel.brain) ||
-      deaf.some((one) => one.channel === nameOf(channel) && !arrivesAtTimes(one, now)),
+      deaf.some((one) => one.channel === nameOf(channel)),
   );
-  const what = [
-    ...cut.map(describeCut),
-    describeBrains('no model answers for', silent),
-    describeBrains('some messages get no answer from', halting),
-    ...deaf.map((one) => undelivered(one, now)),
-  ].filter((part) => part !== '');
-  if (what.length === 0) return ofModels(status);
+  const move = moveOf(silent[0], deaf[0]) ?? moveOf(halting[0], receivers[0]);
+  const words = [...none, ...some].join('; ');
+  if (none.length === 0) return { tone: 'wait', words: `Working, but ${words}`, move };
   const begin = isNoneLeft ? 'Not working' : 'Working in part';
-  const words = `${begin}: ${what.join('; ')}`;
-  return { tone: 'bad', words, move: moveOf(silent[0] ?? halting[0], deaf[0]) };
+  return { tone: 'bad', words: `${begin}: ${words}`, move };
 }
 
 function troubled(

@@ -14,7 +14,7 @@ import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { ago, count, length, spaced } from '../../kit/words.ts';
-import { failingReceivers } from './receivers.ts';
+import { arrivalWords, failingReceivers, receiverTone, type FailingReceiver } from './receivers.ts';
 
 type Now = { readonly status: Status; readonly now: number };
 
@@ -23,14 +23,14 @@ type ChannelRow = {
   /** The registered name. */
   readonly name: string;
   readonly waits: BacklogStatus | undefined;
-  /** True: its receiver accepts no replies. */
-  readonly isDeaf: boolean;
+  /** Its receiver, if it fails. */
+  readonly failing: FailingReceiver | undefined;
   readonly now: number;
 };
 
 export function ChannelTable({ status, now }: Now) {
   const { channels, backlog } = status;
-  const deaf = new Set(failingReceivers(status).map(({ channel }) => channel));
+  const receivers = failingReceivers(status);
   return (
     <Table
       name="Channels"
@@ -38,7 +38,8 @@ export function ChannelTable({ status, now }: Now) {
       rows={channels.map((channel) => {
         const name = nameOf(channel);
         const waits = backlog.find((one) => one.channel === name);
-        return { channel, name, waits, isDeaf: deaf.has(name), now };
+        const failing = receivers.find((one) => one.channel === name);
+        return { channel, name, waits, failing, now };
       })}
       keyOf={({ name }) => name}
       none={<NoChannel />}
@@ -67,14 +68,14 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   },
   {
     title: 'State',
-    cell: ({ channel: { state, reason, instance }, isDeaf }) => (
+    cell: ({ channel: { state, reason, instance }, failing }) => (
       <>
         <State tone={toneOf(state)}>{spaced(state)}</State>
-        {isDeaf ? (
+        {failing === undefined ? null : (
           <p>
-            <State tone="bad">replies do not arrive</State>
+            <State tone={receiverTone(failing)}>{arrivalWords(failing)}</State>
           </p>
-        ) : null}
+        )}
         {typeof instance === 'number' ? <p className="text-soft">at instance {instance}</p> : null}
         {reason === null ? null : (
           <p className="text-soft">

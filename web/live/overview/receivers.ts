@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { typeOf } from '../channels.ts';
-import { length, moment, sentence, some, spaced } from '../../kit/words.ts';
+import { count, length, moment, sentence, some, spaced } from '../../kit/words.ts';
 
 /** A receiver, with the type of its channel. */
 export type FailingReceiver = DeliveryStatus & { readonly type: string };
@@ -18,42 +18,60 @@ export function failingReceivers(
 
 type Moves = Partial<Readonly<Record<FailureKind, string>>>;
 
+/** What arrives, in words. */
+export const arrivalWords = ({ someArrive }: DeliveryStatus, where = ''): string =>
+  `${someArrive === true ? 'some ' : ''}replies${where} do not arrive`;
+
+/** Red: no reply arrives. */
+export const receiverTone = ({ someArrive }: DeliveryStatus): 'bad' | 'wait' =>
+  someArrive === true ? 'wait' : 'bad';
+
 /** Words for the headline. */
-export const undelivered = (receiver: DeliveryStatus, now: number): string =>
-  `${arrivesAtTimes(receiver, now) ? 'some ' : ''}replies on ${channelName(receiver.channel)} ` +
-  'do not arrive';
+export const undelivered = (one: DeliveryStatus): string =>
+  arrivalWords(one, ` on ${channelName(one.channel)}`);
 
-/** In the first minute of a failure, the counted successes are older than the failure. */
-export const arrivesAtTimes = ({ minute, since }: DeliveryStatus, now: number): boolean =>
-  since !== null && now - since >= 60_000 && minute.failed < minute.tried;
-
-/** The failure, its beginning, and the number of waiting replies. */
+/** The failure, with its share if some replies arrive, its beginning, and the waiting replies. */
 export function receiverCause(receiver: FailingReceiver, now: number): string {
-  const { channel, type, since, waiting, oldestAt } = receiver;
+  const { channel, type, since, waiting, oldestAt, minute, someArrive } = receiver;
   const began = since === null ? '' : ` since ${moment(since, now)}`;
   const who =
     type === 'webhook' ? `The receiver of ${channelName(channel)} replies` : channelName(channel);
   const waits = some(waiting, 'reply waits', 'replies wait');
   const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
-  return sentence(`${who} ${doing(receiver, now)}${began}; ${waits}${oldest}`);
+  const hasShare = someArrive === true && minute.failed > 0;
+  const what = hasShare ? shareWords(receiver) : `${who} ${doing(receiver)}${began}`;
+  return sentence(`${what}; ${waits}${oldest}`);
 }
 
 const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_000) * 1_000);
 
+/** "6 of 30 tries to deliver on webhook were refused with 422 in the last minute". */
+function shareWords({ channel, minute: { tried, failed }, reasons }: DeliveryStatus): string {
+  const of = `${count(failed)} of ${some(tried, 'try', 'tries')} to deliver on`;
+  const [first] = reasons;
+  const how = first === undefined ? 'failed' : failedAs(first, failed);
+  return `${of} ${channelName(channel)} ${how} in the last minute`;
+}
+
+function failedAs({ code, status, minute }: DeliveryStatus['reasons'][number], failed: number) {
+  const why = status === null ? ` (${spaced(code)})` : ` with ${status}`;
+  if (minute < failed) return `failed, ${count(minute)} of them${why},`;
+  if (code !== 'rejected') return `failed${why}`;
+  return `${failed === 1 ? 'was' : 'were'} refused${why}`;
+}
+
 /** Describes the most frequent reason. */
-function doing(receiver: DeliveryStatus, now: number): string {
-  const [reason] = receiver.reasons;
+function doing({ reasons: [reason] }: DeliveryStatus): string {
   // The first tries have not failed yet.
   if (reason === undefined) return 'answers nothing';
   const { code, status } = reason;
-  const atTimes = arrivesAtTimes(receiver, now) ? ' at times' : '';
-  if (status !== null) return `answers ${status}${atTimes}`;
-  if (code === 'connect_failed') return 'cannot be reached';
-  return `fails${atTimes} (${spaced(code)})`;
+  if (status !== null) return `answers ${status}`;
+  return code === 'connect_failed' ? 'cannot be reached' : `fails (${spaced(code)})`;
 }
 
-export function receiverMove({ type, reasons: [reason] }: FailingReceiver): string {
-  const move = firstMove(type, reason?.code ?? null);
+export function receiverMove({ type, reasons: [reason], someArrive }: FailingReceiver): string {
+  const isReached = someArrive === true && reason?.status != null;
+  const move = firstMove(type, reason?.code ?? null, isReached);
   // A receiver without a reason is silent: all its replies are being tried.
   return reason === undefined ? move : `${move} At Deliveries all can be tried now.`;
 }
@@ -65,7 +83,6 @@ const webhookMoves: Moves = {
   not_found: 'Check outbound_url.',
   redirected: 'Check outbound_url.',
   gone: 'Check outbound_url.',
-  rejected: 'Check outbound_url.',
   overloaded: 'It has too much to do; svc waits and tries again.',
   rate_limited: 'It has too much to do; svc waits and tries again.',
 };
@@ -75,9 +92,24 @@ const messengerMoves: Moves = {
   unauthorized: 'Check token_env and its value.',
 };
 
-function firstMove(type: string, code: FailureKind | null): string {
+const readLog =
+  "Read in the receiver's log why it refuses them; what svc gave up is at Dead letters.";
+
+/** @param isReached whether the receiver takes other replies, so that its settings are right */
+function firstMove(type: string, code: FailureKind | null, isReached: boolean): string {
   const isWebhook = type === 'webhook';
   const otherwise = isWebhook ? "Look into the receiver's log." : 'svc goes on trying.';
   if (code === null) return otherwise;
+  if (code === 'rejected' || (isReached && settingsAre.has(code))) {
+    return isWebhook ? readLog : 'What svc gave up is at Dead letters.';
+  }
   return (isWebhook ? webhookMoves : messengerMoves)[code] ?? otherwise;
 }
+
+/** Failures that a wrong setting causes if they meet every reply. */
+const settingsAre: ReadonlySet<FailureKind> = new Set([
+  'unauthorized',
+  'not_found',
+  'redirected',
+  'gone',
+]);
