@@ -208,7 +208,8 @@ class Run {
     );
     this.#control = control;
     // A database that does not answer now has warnings of its own.
-    recallBudgets({ reader, events: this.#events, now }, config).catch(() => {});
+    const { brains } = config;
+    recallBudgets({ reader, events: this.#events, now }, { brains }).catch(() => {});
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       deps,
       events: this.#events,
