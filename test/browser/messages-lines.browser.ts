@@ -132,6 +132,22 @@ browserTest(
     await until('only one row begins a day', async () => {
       return (await table.getByText('3 Mar', { exact: true }).count()) === 1;
     });
+    await signIn(page);
+    await table.getByRole('link', { name: '4 Mar, 19:00:00', exact: true }).waitFor();
+    const scrolled = page.getByRole('rowgroup', { name: 'Rows' });
+    const put = 36 * 28;
+    await scrolled.evaluate((rows, px) => {
+      (rows as unknown as { scrollTop: number }).scrollTop = px;
+    }, put);
+    await begins.waitFor();
+    await press(page, show);
+    await begins.waitFor();
+    await until('the same row is at the top', async () => {
+      const now = await scrolled.evaluate(
+        (rows) => (rows as unknown as { scrollTop: number }).scrollTop,
+      );
+      return now === 60 * 28;
+    });
     await view.assertAccessible();
   },
 );

@@ -13,16 +13,10 @@ const knownMax = 12_000;
 /** The time in which further messages join a request. */
 const togetherMs = 50;
 
-type Known<Row> = {
-  /** null: svc does not keep it any more. */
-  readonly rows: ReadonlyMap<string, Row | null>;
-  /** Why the last request failed. */
-  readonly refused: Refused | null;
-};
-
 type ByMessage<Row> = {
-  /** @returns undefined: it is not wanted, or it is being read; null: svc does not keep it */
-  readonly useRow: (message: string | null, isWanted: boolean) => Row | null | undefined;
+  /** @returns undefined: it is being read; null: svc does not keep it, or no message is given */
+  readonly useRow: (message: string | null) => Row | null | undefined;
+  /** Why the last request failed. */
   readonly useRefused: () => Refused | null;
   readonly forget: () => void;
 };
@@ -31,7 +25,8 @@ type ByMessage<Row> = {
 export function createByMessage<Row extends { readonly id: string }>(
   pathNow: () => string,
 ): ByMessage<Row> {
-  const useKnown = create<Known<Row>>(() => ({ rows: new Map(), refused: null }));
+  type Known = { readonly rows: ReadonlyMap<string, Row | null>; readonly refused: Refused | null };
+  const useKnown = create<Known>(() => ({ rows: new Map(), refused: null }));
   const wanted = new Set<string>();
   const asked = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -68,8 +63,7 @@ export function createByMessage<Row extends { readonly id: string }>(
 
   async function askFor(ids: readonly string[]): Promise<void> {
     const since = forgotten;
-    const path = `${pathNow()}ids=${ids.join(',')}`;
-    const answer = await ask<{ readonly rows: readonly Row[] }>(path);
+    const answer = await ask<{ rows: readonly Row[] }>(`${pathNow()}ids=${ids.join(',')}`);
     if (forgotten !== since) return;
     if (answer.kind === 'refused') return useKnown.setState({ refused: answer });
     const before = useKnown.getState().rows;
@@ -79,13 +73,13 @@ export function createByMessage<Row extends { readonly id: string }>(
     useKnown.setState({ rows, refused: null });
   }
 
-  function useRow(message: string | null, isWanted: boolean): Row | null | undefined {
+  function useRow(message: string | null): Row | null | undefined {
     const row = useKnown(({ rows }) => (message === null ? null : rows.get(message)));
-    const isUnknown = isWanted && row === undefined;
+    const isUnknown = row === undefined;
     useEffect(() => {
       if (isUnknown && message !== null) want(message);
     }, [isUnknown, message]);
-    return isWanted ? row : undefined;
+    return row;
   }
   return { useRow, useRefused: () => useKnown(({ refused }) => refused), forget };
 }

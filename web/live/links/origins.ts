@@ -8,5 +8,5 @@ const origins = createByMessage<MessageOrigin>(() => 'messages/origins?');
 /** @returns null: nobody is signed in, the origin is gone, or it is being read */
 export function useOrigin(message: string | null): MessageOrigin | null {
   const isOperator = useToken(({ token }) => token !== null);
-  return origins.useRow(message, isOperator) ?? null;
+  return origins.useRow(isOperator ? message : null) ?? null;
 }

@@ -25,5 +25,4 @@ export function switchLines(): void {
   useLines.setState(({ isOn }) => ({ isOn: !isOn }));
 }
 
-export const useLine = (message: string) => lines.useRow(message, true);
-export const useLinesRefused = lines.useRefused;
+export const { useRow: useLine, useRefused: useLinesRefused } = lines;

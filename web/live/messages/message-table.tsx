@@ -72,9 +72,12 @@ export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) 
   }, [nearEnd, onEnd, rows.length]);
   return (
     <>
-      <Above at={top?.acceptedAt} />
+      <p className="-mb-1 flex flex-wrap justify-between gap-x-3 text-sm text-soft">
+        <span>{top === undefined ? null : longDate(top.acceptedAt)}</span>
+        <span>{`Times in ${timeZone}`}</span>
+      </p>
       <div role="table" aria-label="Messages" aria-rowcount={rows.length + 1}>
-        <Head hasLines={hasLines} />
+        <Head />
         <div
           ref={scroller}
           role="rowgroup"
@@ -92,7 +95,6 @@ export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) 
                 key={key}
                 row={rows[index]!}
                 newer={rows[index - 1]}
-                hasLine={hasLines}
                 index={index}
                 topPx={start}
                 heightPx={rowHeight}
@@ -104,16 +106,6 @@ export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) 
         </div>
       </div>
     </>
-  );
-}
-
-/** The day of the first row that is seen, and the zone of all times. */
-function Above({ at }: { readonly at: number | undefined }) {
-  return (
-    <p className="-mb-1 flex flex-wrap justify-between gap-x-3 text-sm text-soft">
-      <span>{at === undefined ? null : longDate(at)}</span>
-      <span>{`Times in ${timeZone}`}</span>
-    </p>
   );
 }
 
@@ -155,40 +147,31 @@ const operatorColumns =
 const useColumns = (): string =>
   useToken(({ token }) => token !== null) ? operatorColumns : columns;
 
-function Head({ hasLines }: { readonly hasLines: boolean }) {
-  const cell = 'py-2 font-medium';
+function Head() {
   const isOperator = useToken(({ token }) => token !== null);
+  const { isOn: hasLines } = useLines();
+  const hidden = isOperator ? 'max-lg:hidden' : '';
+  const titles = [
+    ['Accepted', ''],
+    ['Outcome', ''],
+    ...(isOperator ? [['From', ''] as const, ['Conversation', ''] as const] : []),
+    ['Channel', hidden],
+    ['Brain', hidden],
+    ['Answer by', 'max-lg:hidden'],
+    ['In all', 'text-right'],
+    ...(hasLines ? [['What was said', 'sr-only'] as const] : []),
+  ] as const;
   return (
     <div
       role="rowgroup"
       className="rounded-t-md border border-line overflow-hidden bg-card [scrollbar-gutter:stable] text-sm text-soft max-sm:sr-only"
     >
       <div role="row" aria-rowindex={1} className={useColumns()}>
-        {['Accepted', 'Outcome', ...(isOperator ? ['From', 'Conversation'] : [])].map((title) => (
-          <span key={title} role="columnheader" className={cell}>
+        {titles.map(([title, more]) => (
+          <span key={title} role="columnheader" className={`py-2 font-medium ${more}`}>
             {title}
           </span>
         ))}
-        {['Channel', 'Brain'].map((title) => (
-          <span
-            key={title}
-            role="columnheader"
-            className={`${cell} ${isOperator ? 'max-lg:hidden' : ''}`}
-          >
-            {title}
-          </span>
-        ))}
-        <span role="columnheader" className={`${cell} max-lg:hidden`}>
-          Answer by
-        </span>
-        <span role="columnheader" className={`${cell} text-right`}>
-          In all
-        </span>
-        {hasLines ? (
-          <span role="columnheader" className="sr-only">
-            What was said
-          </span>
-        ) : null}
       </div>
     </div>
   );
@@ -198,7 +181,6 @@ type RowProps = {
   readonly row: MessageRow;
   /** The row above it. */
   readonly newer: MessageRow | undefined;
-  readonly hasLine: boolean;
   readonly index: number;
   readonly topPx: number;
   readonly heightPx: number;
@@ -206,7 +188,7 @@ type RowProps = {
   readonly onCurrent: (id: string) => void;
 };
 
-function Row({ row, newer, hasLine, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
+function Row({ row, newer, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isWanted()) place.current?.querySelector('a')?.focus({ preventScroll: true });
@@ -216,6 +198,7 @@ function Row({ row, newer, hasLine, index, topPx, heightPx, isWanted, onCurrent 
   const isToday = moment(at) === timeOfDay(at);
   const beginsDay = newer !== undefined && longDate(newer.acceptedAt) !== longDate(at);
   const isOperator = useToken(({ token }) => token !== null);
+  const { isOn: hasLine } = useLines();
   return (
     <div
       ref={place}
@@ -240,7 +223,17 @@ function Row({ row, newer, hasLine, index, topPx, heightPx, isWanted, onCurrent 
       <span role="cell" className="truncate max-sm:order-1">
         <State tone={tone}>{fate}</State>
       </span>
-      {isOperator ? <Whose message={row.id} /> : null}
+      {isOperator ? (
+        <>
+          <span role="cell" className="truncate max-sm:order-3">
+            <SenderOf message={row.id} />
+          </span>
+          <span role="cell" className="truncate max-sm:hidden">
+            {/* Above the link of the whole row. */}
+            <ConversationOf message={row.id} className="relative z-10" />
+          </span>
+        </>
+      ) : null}
       <span role="cell" className={`truncate ${isOperator ? 'max-lg:hidden' : 'max-sm:order-3'}`}>
         {channelName(row.channel)}
       </span>
@@ -266,19 +259,5 @@ function Line({ message }: { readonly message: string }) {
     <span role="cell" className="col-span-full truncate max-sm:order-5 sm:col-start-2">
       {line?.line ? <AsWritten text={line.line} /> : <span className="text-soft">{instead}</span>}
     </span>
-  );
-}
-
-/** A link to the conversation, above the link of the whole row. */
-function Whose({ message }: { readonly message: string }) {
-  return (
-    <>
-      <span role="cell" className="truncate max-sm:order-3">
-        <SenderOf message={message} />
-      </span>
-      <span role="cell" className="truncate max-sm:hidden">
-        <ConversationOf message={message} className="relative z-10" />
-      </span>
-    </>
   );
 }
