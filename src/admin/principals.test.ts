@@ -20,6 +20,7 @@ reader   GET /api/v1/events
 reader   GET /api/v1/messages
 reader   GET /api/v1/messages/{id}
 operator GET /api/v1/messages/{id}/text
+operator GET /api/v1/messages/lines
 operator GET /api/v1/messages/origins
 reader   GET /api/v1/deliveries
 reader   GET /api/v1/deliveries/reasons

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ids } from '../../test/fake/admin-ledger.ts';
+import { ids, said } from '../../test/fake/admin-ledger.ts';
 import {
   adminToken,
   makeWorld,
@@ -11,6 +11,7 @@ import {
   type Reply,
   type World,
 } from '../../test/fake/admin-world.ts';
+import type { AuditRow } from '../domain/audit.ts';
 import { anyMessage } from '../domain/records.ts';
 
 const head = ['Host: localhost'];
@@ -131,6 +132,47 @@ test('who reads what people wrote is a row too, each time that it was shown', as
     { ...row, action: 'read_message', target: { id: ids.message } },
     { ...row, action: 'read_dead_letter', target: { id: ids.letter } },
   ]);
+});
+
+test('lines of messages are for the operator, and a view of them is one audit row', async () => {
+  await using started = await start();
+  const { world, get, write } = started;
+  world.clockMs = 5_000;
+  const path = `messages/lines?ids=${ids.message},nobody`;
+  assert.equal((await get(`${path}&view=one`)).status, 401);
+  assert.equal((await write('HEAD', `/api/v1/${path}&view=one`)).status, 200);
+  assert.deepEqual(world.audited, [], 'nobody has seen a text');
+  const read = (query = '') => write('GET', `/api/v1/${path}${query}`);
+  const [{ body }] = await Promise.all([read('&view=one'), read('&view=one')]);
+  assert.deepEqual(world.calls.at(-1), ['lines', [ids.message, 'nobody']]);
+  assert.deepEqual(JSON.parse(body), {
+    rows: [{ id: ids.message, line: said, sensitivity: 'private' }],
+  });
+  await read('&view=one');
+  const row = { action: 'read_lines', target: {}, status: 200, reason: null };
+  assert.deepEqual(world.audited, [{ ...row, at: 5_000 }]);
+  await read('&view=two');
+  await read();
+  await read();
+  await read('&view=');
+  assert.equal(world.audited?.length, 5, 'another view is a row, and each request without one');
+  world.clockMs += 24 * 3_600_000;
+  await read('&view=one');
+  assert.equal(world.audited?.length, 6, 'a view lasts a day');
+  assert.equal((await read(`&view=${'x'.repeat(65)}`)).status, 400);
+});
+
+test('a view whose row was not stored is audited at its next request', async () => {
+  await using started = await start();
+  const { world, write } = started;
+  const path = `/api/v1/messages/lines?ids=${ids.message}&view=one`;
+  world.audited = null;
+  await write('GET', path);
+  const stored: AuditRow[] = [];
+  world.audited = stored;
+  await write('GET', path);
+  await write('GET', path);
+  assert.equal(stored.length, 1);
 });
 
 test('who was not let in wrote nothing', async () => {

@@ -39,6 +39,16 @@ export type MessageOrigin = ConversationKey & {
   readonly sender: Message['sender'] | null;
 };
 
+/** The most characters of a message's line. */
+export const lineCharactersMax = 140;
+
+/** The beginning of a message's text on one line, for operators; empty: it has no words. */
+export type MessageLine = {
+  readonly id: string;
+  readonly line: string;
+  readonly sensitivity: Sensitivity;
+};
+
 /** One message on one clock (milliseconds since 1970), without any text. */
 export type Story = {
   readonly id: string;

@@ -64,6 +64,7 @@ import type {
   TurnText,
   UnsentAnswer,
   MessageOwner,
+  MessageLine,
   MessageOrigin,
 } from '../domain/story.ts';
 import type {
@@ -658,6 +659,11 @@ export interface RecordsReader {
    * ids.
    */
   origins(messageIds: readonly string[]): Promise<readonly MessageOrigin[]>;
+  /**
+   * The beginnings of messages' texts, as far as they are kept, for the first `originsMax` ids.
+   * Empty without storage.
+   */
+  lines(messageIds: readonly string[]): Promise<readonly MessageLine[]>;
   /** Replies, the newest first. A replayed reply is as new as its replay. */
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** In the order of their channels. Empty without storage. */

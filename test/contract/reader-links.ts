@@ -66,6 +66,36 @@ export const linkReads: readonly ReaderCase[] = [
     },
   ],
   [
+    'the lines of messages are the beginnings of what is kept, in the order of the question',
+    async (it, { durable }) => {
+      const { message } = await answered(it);
+      const tricky = { id: 'eve', name: 'x","text":"forged' };
+      const texts = [
+        ' two\r\n\tlines \u0000and \u202Eturned\u202C\u200B ',
+        '\u{1F600}'.repeat(300),
+        '"\\'.repeat(20_000),
+        '',
+      ];
+      const more = { sender: tricky, sensitivity: 'private' } as const;
+      const kept = await accept(it, ...texts.map((text) => said('eve', text, more)));
+      const asked = [kept[1]!.id, '0'.repeat(22), message.id, "'; --", kept[0]!.id];
+      const lines = await it.reader.lines(asked);
+      const wanted = [
+        { id: asked[0], line: `${'\u{1F600}'.repeat(139)}…`, sensitivity: 'private' },
+        { id: message.id, line: message.text, sensitivity: 'public' },
+        { id: asked[4], line: 'two lines and turned', sensitivity: 'private' },
+      ];
+      assert.deepEqual(lines, durable ? wanted : []);
+      const [long, none] = await it.reader.lines(kept.slice(2).map(({ id }) => id));
+      assert.equal(long?.line, durable ? `${'"\\'.repeat(69)}"…` : undefined);
+      assert.equal(none?.line, durable ? '' : undefined);
+      assert.deepEqual(await it.reader.lines([]), []);
+      const { channel, conversation } = message;
+      await it.ledger.forget({ kind: 'conversation', channel, conversation });
+      assert.deepEqual(await it.reader.lines([message.id]), []);
+    },
+  ],
+  [
     'a turn names the message that it answers',
     async (it, { durable }) => {
       const { message } = await answered(it);

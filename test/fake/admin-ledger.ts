@@ -321,6 +321,10 @@ export function fakeReader(calls: Calls): LedgerReader {
       const origin = { ...row, ...more, ...where, sender: storyText.sender };
       return note(asked.includes(ids.message) ? [origin] : [], 'origins', asked);
     },
+    lines: (asked) => {
+      const line = { id: ids.message, line: storyText.text, sensitivity: storyText.sensitivity };
+      return note(asked.includes(ids.message) ? [line] : [], 'lines', asked);
+    },
     channelKeys: (type) => {
       const keys = channelKeys.filter((key) => key.startsWith(type));
       return note(keys, 'channelKeys', type);

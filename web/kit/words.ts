@@ -4,6 +4,15 @@ const whole = new Intl.NumberFormat();
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
+const weekday = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' });
+const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+
+/** The time zone of every time on the page: `Europe/Berlin`. */
+export const { timeZone } = clock.resolvedOptions();
+export const timeOfDay = (at: number): string => clock.format(at);
+export const longDate = (at: number): string => weekday.format(at);
+export const shortDate = (at: number): string => shortDay.format(at);
+
 export const count = (n: number): string => whole.format(n);
 
 /** `7 ms`, `1.2 s`, `3 min 5 s`, `2 h 4 min`, `5 d 3 h`. */

@@ -206,6 +206,10 @@ export type Refusals = {
   readonly unauthorized: (why: BearerFault, access: OperatorAccess) => Answer;
 };
 
+/** A view that lasts longer has another row in the audit. */
+const viewMs = 24 * 3_600_000;
+const viewsMax = 1_000;
+
 /** Where the guard records requests and acts. */
 export type GuardRecords = Pick<AdminPorts, 'now' | 'audit' | 'events'>;
 
@@ -215,6 +219,8 @@ export class RequestGuard {
   readonly #settings: GuardSettings;
   /** Writes that are not finished and audited yet. A write goes on when its client has gone. */
   readonly #writes = new Set<Promise<unknown>>();
+  /** Views of people's texts with a row in the audit, by route and name; the oldest first. */
+  readonly #views = new Map<string, { readonly at: number; readonly isKept: Promise<boolean> }>();
 
   constructor(table: RouteTable, records: GuardRecords, settings: GuardSettings) {
     this.#table = table;
@@ -343,19 +349,35 @@ export class RequestGuard {
     if (route.kind !== 'read' || route.reveals === undefined || status !== 200) return answer;
     const target = { ...idsIn(route, values), ...details };
     const at = this.#records.now();
-    await this.#audit({ action: route.reveals, target, status, at, reason: null });
+    const row: AuditRow = { action: route.reveals, target, status, at, reason: null };
+    const view = values.kind === 'read' ? (values.values[route.revealsOncePer ?? ''] ?? '') : '';
+    await (view === '' ? this.#audit(row) : this.#auditOnce(`${row.action} ${view}`, row));
     return answer;
   }
 
+  /** The row of a view is stored before any of its answers goes out. */
+  async #auditOnce(view: string, row: AuditRow): Promise<void> {
+    const known = this.#views.get(view);
+    if (known !== undefined && row.at - known.at < viewMs && (await known.isKept)) return;
+    const isKept = this.#audit(row);
+    this.#views.delete(view);
+    this.#views.set(view, { at: row.at, isKept });
+    // A view that is forgotten is audited once more.
+    if (this.#views.size > viewsMax) this.#views.delete(this.#views.keys().next().value!);
+    await isKept;
+  }
+
   /** The answer stays the same if the audit row could not be stored. */
-  async #audit(row: AuditRow): Promise<void> {
+  async #audit(row: AuditRow): Promise<boolean> {
     const { audit, events } = this.#records;
     const where = `the audit of ${row.action}`;
     try {
-      if (!(await audit(row))) events.faulted({ where, error: new Error('it was not kept') });
+      if (await audit(row)) return true;
+      events.faulted({ where, error: new Error('it was not kept') });
     } catch (error) {
       events.faulted({ where, error });
     }
+    return false;
   }
 }
 

@@ -8,6 +8,7 @@ import {
   storyTextSchema,
   foundIdsSchema,
   foundTextsSchema,
+  linesSchema,
 } from '../schemas/story.ts';
 import { segment, unread, readRoute, page, type Parameter, type Route } from './route.ts';
 import { idPrefixMin, searchCharactersMax } from '../../domain/search.ts';
@@ -77,7 +78,15 @@ const ofMessages = {
   },
 } as const satisfies Record<string, Parameter>;
 
-/** The story of one message, and the senders of several. */
+const ofView = {
+  view: {
+    kind: 'text',
+    summary: 'A random name of one load of a page. Only the first request with it is audited.',
+    charactersMax: 64,
+  },
+} as const satisfies Record<string, Parameter>;
+
+/** The story of one message, and the senders and lines of several. */
 export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
   return [
     readRoute({
@@ -106,6 +115,21 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       answer: async ({ ids }) => {
         const wanted = ids === null ? [] : ids.split(',');
         return answerWith(originsSchema, { rows: await reader.origins(wanted) });
+      },
+    }),
+    readRoute({
+      path: '/api/v1/messages/lines',
+      principal: 'operator',
+      summary: 'The beginnings of the texts of these messages, each on one line.',
+      reveals: 'read_lines',
+      revealsOncePer: 'view',
+      parameters: { ...ofMessages, ...ofView },
+      contentType: 'application/json',
+      problems: unread,
+      schema: { name: 'Lines', of: linesSchema },
+      answer: async ({ ids }) => {
+        const wanted = ids === null ? [] : ids.split(',');
+        return answerWith(linesSchema, { rows: await reader.lines(wanted) });
       },
     }),
     readRoute({

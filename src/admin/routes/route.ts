@@ -148,6 +148,11 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
   readonly signIn?: () => Promise<Answer>;
   /** The route shows people's texts. Each use is audited under this word. */
   readonly reveals?: string;
+  /**
+   * A parameter that names what the reading is for, such as one load of a page. Further uses with
+   * the same value within a day are not audited; a use without a value always is.
+   */
+  readonly revealsOncePer?: string;
 };
 
 /**

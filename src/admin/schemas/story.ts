@@ -210,6 +210,10 @@ export const originsSchema = object({
   ),
 });
 
+export const linesSchema = object({
+  rows: list(object({ id: text, line: text, sensitivity: oneOf('public', 'private') })),
+});
+
 const deadLetter = {
   id: text,
   box: oneOf('in', 'out'),

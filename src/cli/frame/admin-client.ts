@@ -337,6 +337,11 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return (await this.#service.read('operator', path, stories.originsSchema)).rows;
   }
 
+  async lines(messageIds: readonly string[]) {
+    const path = `messages/lines?${queryOf({ ids: messageIds.join(',') })}`;
+    return (await this.#service.read('operator', path, stories.linesSchema)).rows;
+  }
+
   /** Empty: the running service resolves a type itself. */
   channelKeys = async () => [];
 

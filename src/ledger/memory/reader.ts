@@ -253,6 +253,7 @@ export function memoryRecords(stories: StoryRing): RecordsReader {
     },
     // No sender ids are kept.
     origins: async () => [],
+    lines: async () => [],
     async deliveries(filter, page) {
       const limit = limitOf(page);
       const after = keyAfter(page, newest);

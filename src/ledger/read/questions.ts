@@ -25,6 +25,7 @@ export function readerOver(
     conversation: (...asked) => ask('conversation', asked),
     conversationById: (...asked) => ask('conversationById', asked),
     origins: (...asked) => ask('origins', asked),
+    lines: (...asked) => ask('lines', asked),
     channelKeys: (...asked) => ask('channelKeys', asked),
     privateConversations: (...asked) => ask('privateConversations', asked),
     turns: (...asked) => ask('turns', asked),

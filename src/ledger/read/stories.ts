@@ -18,6 +18,8 @@ import {
   type TurnText,
   type DeadLetter,
   type DeadLetterText,
+  lineCharactersMax,
+  type MessageLine,
   type MessageOrigin,
 } from '../../domain/story.ts';
 import type { ConversationIdCipher } from './id-cipher.ts';
@@ -168,6 +170,48 @@ function messageTextIn(body: string): Pick<StoryText, 'sender' | 'text' | 'media
     text,
     media: mediaIn(media),
   };
+}
+
+/** How much of a stored message is read for its line. It begins with the sender and the text. */
+export const lineBodyCharacters = 16_384;
+
+/** `body`: the first characters of the stored message. */
+export type LineRecord = {
+  readonly id: string;
+  readonly private: Flag;
+  readonly body: string;
+};
+
+/** The text at the beginning of a body, after the sender. A quote inside a value is escaped. */
+const textBegins = /^[^{]*\{"sender":.*?"text":"((?:[^"\\]|\\(?:u[\da-fA-F]{4}|[^u])){0,2000})/s;
+/** Characters without a sign (`DI`), but for those that change their neighbours, as in emoji. */
+const unseen = /(?![\p{Join_C}\p{VS}\u{e0020}-\u{e007f}])\p{DI}/gu;
+const tooLong = new RegExp(`^(.{${lineCharactersMax - 1}})..`, 'su');
+
+/** @returns the rows that can be read, in the order of the ids */
+export function linesOf(
+  messageIds: readonly string[],
+  records: readonly LineRecord[],
+): readonly MessageLine[] {
+  const byId = new Map(records.map((record) => [record.id, record]));
+  return messageIds.flatMap((id) => {
+    const record = byId.get(id);
+    const said = record === undefined ? undefined : textBegins.exec(record.body)?.[1];
+    if (record === undefined || said === undefined) return [];
+    const text = fieldsOf(`{"text":"${said}"}`)['text'];
+    if (typeof text !== 'string') return [];
+    return [{ id, line: lineOf(text), sensitivity: record.private ? 'private' : 'public' }];
+  });
+}
+
+function lineOf(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replace(unseen, '')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  const beginning = tooLong.exec(line)?.[1];
+  return beginning === undefined ? line : `${beginning}…`;
 }
 
 function mediaIn(media: unknown): Media | null {

@@ -7,11 +7,12 @@ import { AsWritten } from '../../kit/as-written.tsx';
 import { useKept, useKeptThing } from '../../kit/entry.ts';
 import { Link } from '../../kit/link.tsx';
 import { State } from '../../kit/state.tsx';
-import { length, moment } from '../../kit/words.ts';
+import { length, longDate, moment, shortDate, timeOfDay, timeZone } from '../../kit/words.ts';
 import { useToken } from '../../kit/token.ts';
 import { ConversationOf, SenderOf } from '../links/conversation-of.tsx';
 import { useKeys } from '../use-keys.ts';
 import { useMedia } from '../use-media.ts';
+import { useLine, useLines } from './lines.ts';
 import { fateOf } from './message-words.ts';
 
 type Props = {
@@ -28,7 +29,7 @@ type Props = {
   readonly onEnd: () => void;
 };
 
-const heights = { wide: 36, narrow: 60 } as const;
+const heights = { wide: 36, narrow: 60, line: 24 } as const;
 /** The number of remaining rows that counts as near the end. */
 const nearRows = 20;
 
@@ -36,7 +37,8 @@ const nearRows = 20;
 export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const isWide = useMedia('(min-width: 40rem)');
-  const rowHeight = isWide ? heights.wide : heights.narrow;
+  const { isOn: hasLines } = useLines();
+  const rowHeight = (isWide ? heights.wide : heights.narrow) + (hasLines ? heights.line : 0);
   // The virtualizer changes between renders, and no compiler memoizes it here.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
@@ -46,7 +48,13 @@ export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) 
     getItemKey: (index) => rows[index]!.id,
     overscan: 10,
   });
-  useEffect(() => virtual.measure(), [virtual, rowHeight]);
+  const heightBefore = useRef(rowHeight);
+  useLayoutEffect(() => {
+    virtual.measure();
+    // The same row stays at the top.
+    if (scroller.current !== null) scroller.current.scrollTop *= rowHeight / heightBefore.current;
+    heightBefore.current = rowHeight;
+  }, [virtual, rowHeight]);
   const seen = useKeptThing(`seen ${name}`, () => ({ scrollPx: 0 }));
   useLayoutEffect(() => {
     if (scroller.current !== null) scroller.current.scrollTop = seen.scrollPx;
@@ -57,39 +65,47 @@ export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) 
   const { setCurrent, isWanted } = useSteps(name, rows, (index) => virtual.scrollToIndex(index));
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? 0;
+  const top = rows[virtual.range?.startIndex ?? 0];
   const nearEnd = rows.length - lastSeen < nearRows;
   useEffect(() => {
     if (nearEnd) onEnd();
   }, [nearEnd, onEnd, rows.length]);
   return (
-    <div role="table" aria-label="Messages" aria-rowcount={rows.length + 1}>
-      <Head />
-      <div
-        ref={scroller}
-        role="rowgroup"
-        aria-label="Rows"
-        className="max-h-[max(20rem,calc(100dvh-18rem))] min-h-24 overflow-y-auto rounded-b-md border [scrollbar-gutter:stable] max-sm:rounded-t-md sm:border-t-0 border-line bg-card"
-        {...hands}
-        onScroll={({ currentTarget: { scrollTop } }) => {
-          seen.scrollPx = scrollTop;
-          onTop(scrollTop < rowHeight);
-        }}
-      >
-        <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ index, start, key }) => (
-            <Row
-              key={key}
-              row={rows[index]!}
-              index={index}
-              topPx={start}
-              heightPx={rowHeight}
-              isWanted={isWanted(rows[index]!.id)}
-              onCurrent={setCurrent}
-            />
-          ))}
+    <>
+      <p className="-mb-1 flex flex-wrap justify-between gap-x-3 text-sm text-soft">
+        <span>{top === undefined ? null : longDate(top.acceptedAt)}</span>
+        <span>{`Times in ${timeZone}`}</span>
+      </p>
+      <div role="table" aria-label="Messages" aria-rowcount={rows.length + 1}>
+        <Head />
+        <div
+          ref={scroller}
+          role="rowgroup"
+          aria-label="Rows"
+          className="max-h-[max(20rem,calc(100dvh-19.5rem))] min-h-24 overflow-y-auto rounded-b-md border [scrollbar-gutter:stable] max-sm:rounded-t-md sm:border-t-0 border-line bg-card"
+          {...hands}
+          onScroll={({ currentTarget: { scrollTop } }) => {
+            seen.scrollPx = scrollTop;
+            onTop(scrollTop < rowHeight);
+          }}
+        >
+          <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
+            {items.map(({ index, start, key }) => (
+              <Row
+                key={key}
+                row={rows[index]!}
+                newer={rows[index - 1]}
+                index={index}
+                topPx={start}
+                heightPx={rowHeight}
+                isWanted={isWanted(rows[index]!.id)}
+                onCurrent={setCurrent}
+              />
+            ))}
+          </div>
         </div>
       </div>
-    </div>
+    </>
   );
 }
 
@@ -132,34 +148,30 @@ const useColumns = (): string =>
   useToken(({ token }) => token !== null) ? operatorColumns : columns;
 
 function Head() {
-  const cell = 'py-2 font-medium';
   const isOperator = useToken(({ token }) => token !== null);
+  const { isOn: hasLines } = useLines();
+  const hidden = isOperator ? 'max-lg:hidden' : '';
+  const titles = [
+    ['Accepted', ''],
+    ['Outcome', ''],
+    ...(isOperator ? [['From', ''] as const, ['Conversation', ''] as const] : []),
+    ['Channel', hidden],
+    ['Brain', hidden],
+    ['Answer by', 'max-lg:hidden'],
+    ['In all', 'text-right'],
+    ...(hasLines ? [['What was said', 'sr-only'] as const] : []),
+  ] as const;
   return (
     <div
       role="rowgroup"
       className="rounded-t-md border border-line overflow-hidden bg-card [scrollbar-gutter:stable] text-sm text-soft max-sm:sr-only"
     >
       <div role="row" aria-rowindex={1} className={useColumns()}>
-        {['Accepted', 'Outcome', ...(isOperator ? ['From', 'Conversation'] : [])].map((title) => (
-          <span key={title} role="columnheader" className={cell}>
+        {titles.map(([title, more]) => (
+          <span key={title} role="columnheader" className={`py-2 font-medium ${more}`}>
             {title}
           </span>
         ))}
-        {['Channel', 'Brain'].map((title) => (
-          <span
-            key={title}
-            role="columnheader"
-            className={`${cell} ${isOperator ? 'max-lg:hidden' : ''}`}
-          >
-            {title}
-          </span>
-        ))}
-        <span role="columnheader" className={`${cell} max-lg:hidden`}>
-          Answer by
-        </span>
-        <span role="columnheader" className={`${cell} text-right`}>
-          In all
-        </span>
       </div>
     </div>
   );
@@ -167,6 +179,8 @@ function Head() {
 
 type RowProps = {
   readonly row: MessageRow;
+  /** The row above it. */
+  readonly newer: MessageRow | undefined;
   readonly index: number;
   readonly topPx: number;
   readonly heightPx: number;
@@ -174,34 +188,52 @@ type RowProps = {
   readonly onCurrent: (id: string) => void;
 };
 
-function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
+function Row({ row, newer, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isWanted()) place.current?.querySelector('a')?.focus({ preventScroll: true });
   });
   const [tone, fate] = fateOf(row);
+  const at = row.acceptedAt;
+  const isToday = moment(at) === timeOfDay(at);
+  const beginsDay = newer !== undefined && longDate(newer.acceptedAt) !== longDate(at);
   const isOperator = useToken(({ token }) => token !== null);
+  const { isOn: hasLine } = useLines();
   return (
     <div
       ref={place}
       role="row"
       aria-rowindex={index + 2}
-      className={`${useColumns()} absolute inset-x-0 content-center border-t border-line text-sm first:border-t-0 focus-within:bg-accent-ground hover:bg-raised`}
+      className={`${useColumns()} absolute inset-x-0 content-center border-t text-sm first:border-t-0 focus-within:bg-accent-ground hover:bg-raised ${beginsDay ? 'border-edge' : 'border-line'}`}
       style={{ transform: `translateY(${topPx}px)`, height: heightPx }}
       onFocus={() => onCurrent(row.id)}
     >
-      <span role="cell" className="max-sm:order-2 max-sm:text-right">
+      <span role="cell" className="leading-4 max-sm:order-2 max-sm:text-right">
+        {beginsDay ? (
+          <span className="text-xs text-soft sm:block max-sm:me-2">{shortDate(at)}</span>
+        ) : null}
         <Link
           to={{ view: 'message', id: row.id }}
           className="tabular-nums after:absolute after:inset-0"
         >
-          {moment(row.acceptedAt)}
+          {isToday ? null : <span className="sr-only">{`${shortDate(at)}, `}</span>}
+          {timeOfDay(at)}
         </Link>
       </span>
       <span role="cell" className="truncate max-sm:order-1">
         <State tone={tone}>{fate}</State>
       </span>
-      {isOperator ? <Whose message={row.id} /> : null}
+      {isOperator ? (
+        <>
+          <span role="cell" className="truncate max-sm:order-3">
+            <SenderOf message={row.id} />
+          </span>
+          <span role="cell" className="truncate max-sm:hidden">
+            {/* Above the link of the whole row. */}
+            <ConversationOf message={row.id} className="relative z-10" />
+          </span>
+        </>
+      ) : null}
       <span role="cell" className={`truncate ${isOperator ? 'max-lg:hidden' : 'max-sm:order-3'}`}>
         {channelName(row.channel)}
       </span>
@@ -214,20 +246,18 @@ function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
       <span role="cell" className="text-right tabular-nums max-sm:order-4">
         {length(row.totalMs)}
       </span>
+      {hasLine ? <Line message={row.id} /> : null}
     </div>
   );
 }
 
-/** A link to the conversation, above the link of the whole row. */
-function Whose({ message }: { readonly message: string }) {
+/** The beginning of what was said, below the other cells. */
+function Line({ message }: { readonly message: string }) {
+  const line = useLine(message);
+  const instead = line === undefined ? '…' : line === null ? 'not kept' : 'no words';
   return (
-    <>
-      <span role="cell" className="truncate max-sm:order-3">
-        <SenderOf message={message} />
-      </span>
-      <span role="cell" className="truncate max-sm:hidden">
-        <ConversationOf message={message} className="relative z-10" />
-      </span>
-    </>
+    <span role="cell" className="col-span-full truncate max-sm:order-5 sm:col-start-2">
+      {line?.line ? <AsWritten text={line.line} /> : <span className="text-soft">{instead}</span>}
+    </span>
   );
 }

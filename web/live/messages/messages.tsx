@@ -9,6 +9,7 @@ import { count, some } from '../../kit/words.ts';
 import { useKeys } from '../use-keys.ts';
 import { filterOf } from './message-filter.ts';
 import { filterNames, MessageFilters } from './message-filters.tsx';
+import { switchLines, useLines, useLinesRefused } from './lines.ts';
 import { messagesKept } from './message-list.ts';
 import { MessageTable } from './message-table.tsx';
 import { useHands } from './use-hands.ts';
@@ -49,14 +50,16 @@ function List({ name, place }: { readonly name: string; readonly place: Place })
   return (
     <div {...hands.around} className="flex flex-col gap-2">
       <Refusal refused={refused} />
-      <div className="flex min-h-8 items-center justify-between gap-2">
+      <Refusal refused={useLinesRefused()} />
+      <div className="flex min-h-8 flex-wrap items-center justify-between gap-2">
         <Amount known={known} shown={shown.length} />
-        <span className="flex items-center gap-2">
+        <span className="flex flex-wrap items-center gap-2">
           {fresh > 0 ? (
             <Button small kind="main" onClick={goOn}>
               {count(fresh)} new
             </Button>
           ) : null}
+          <LinesSwitch />
           <Button small aria-pressed={isPaused} onClick={pause}>
             {isPaused ? 'Go on' : 'Pause'}
           </Button>
@@ -78,6 +81,17 @@ function List({ name, place }: { readonly name: string; readonly place: Place })
         pause.
       </p>
     </div>
+  );
+}
+
+/** Only for the operator, as the texts are private. */
+function LinesSwitch() {
+  const { isOn } = useLines();
+  if (useToken(({ token }) => token === null)) return null;
+  return (
+    <Button small onClick={switchLines}>
+      {isOn ? 'Hide what was said' : 'Show what was said'}
+    </Button>
   );
 }
 

@@ -37,6 +37,8 @@ import {
   storyOf,
   storyTextOf,
   originOf,
+  linesOf,
+  lineBodyCharacters,
   toolUseOf,
   toolUseTextOf,
   conversationOf,
@@ -47,6 +49,7 @@ import {
   type ReplyRecord,
   type SaidRecord,
   type OriginRecord,
+  type LineRecord,
   type ToolUseRecord,
   type SpokenTurn,
 } from '../../read/stories.ts';
@@ -54,6 +57,7 @@ import { fromText, fromTextOrNull } from '../server/text.ts';
 import {
   originsMax,
   type ConversationKey,
+  type MessageLine,
   type MessageOrigin,
   type Story,
   type StoryText,
@@ -690,6 +694,16 @@ function recordOf({ id, channel, conversation, sender, body }: OriginFields): Or
   return { id, channel, conversation, sender: JSON.stringify(storedSender ?? null) };
 }
 
+const lineIn = (table: string): string =>
+  `SELECT id, private, left(body, ${lineBodyCharacters}) AS body FROM svc.${table} ` +
+  'WHERE id = ANY($1::text[])';
+const lines = `${lineIn('inbox')} UNION ALL ${lineIn('message')}`;
+
+async function listLines(ask: Ask, messageIds: readonly string[]): Promise<readonly MessageLine[]> {
+  const wanted = messageIds.slice(0, originsMax);
+  return linesOf(wanted, await ask<LineRecord>(lines, wanted));
+}
+
 export const questions: {
   readonly [Q in ReadName]: (ask: Ask, ...asked: ReadArguments<Q>) => Promise<ReadResult<Q>>;
 } = {
@@ -702,6 +716,7 @@ export const questions: {
   conversation: findConversation,
   conversationById: findConversationKey,
   origins: listOrigins,
+  lines: listLines,
   channelKeys: listChannelKeys,
   privateConversations: countPrivateConversations,
   turns: listTurns,

@@ -44,6 +44,8 @@ import {
   storyOf,
   storyTextOf,
   originOf,
+  linesOf,
+  lineBodyCharacters,
   toolUseOf,
   toolUseTextOf,
   fitsMessage,
@@ -56,6 +58,7 @@ import {
   type ReplyRecord,
   type SaidRecord,
   type OriginRecord,
+  type LineRecord,
   type ToolUseRecord,
   type MessageSummary,
   type ReplySummary,
@@ -64,6 +67,7 @@ import {
 import {
   originsMax,
   type ConversationKey,
+  type MessageLine,
   type MessageOrigin,
   type Story,
   type StoryText,
@@ -194,6 +198,7 @@ const questions: {
   conversation: findConversation,
   conversationById: findConversationKey,
   origins: listOrigins,
+  lines: listLines,
   channelKeys: listChannelKeys,
   privateConversations: countPrivateConversations,
   turns: listTurns,
@@ -275,6 +280,17 @@ function listOrigins(db: DatabaseSync, messageIds: readonly string[]): readonly 
     const found = find.get(id) as unknown as OriginRecord | undefined;
     return found === undefined ? [] : [originOf(idCipher, found)];
   });
+}
+
+const selectLines =
+  `SELECT id, substr(body, 1, ${lineBodyCharacters}) AS body, ` +
+  'coalesce(private, channel NOT IN (SELECT channel FROM public_before)) AS private ' +
+  'FROM inbox WHERE id IN (SELECT value FROM json_each(?))';
+
+function listLines(db: DatabaseSync, messageIds: readonly string[]): readonly MessageLine[] {
+  const wanted = messageIds.slice(0, originsMax);
+  const found = db.prepare(selectLines).all(JSON.stringify(wanted));
+  return linesOf(wanted, found as unknown as LineRecord[]);
 }
 
 /**
