@@ -50,7 +50,7 @@ test('a word that no list knows is 400 and named, and nothing is asked', async (
   await using started = await start();
   const { world, get } = started;
   for (const [path, named] of [
-    ['messages?state=lost', /^state is one of waiting, answered, dead\.$/],
+    ['messages?state=lost', /^state is one of waiting, answered, dead, unanswered\.$/],
     ['messages?state=', /^state is one of/],
     ['messages?outcome=Reply', /^outcome is one of reply, command/],
     [

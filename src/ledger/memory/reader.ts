@@ -26,6 +26,7 @@ import { summaryOf } from '../../domain/trace.ts';
 import { pageOfIds, rangeOfIds, type IdRange, type IdRecord } from '../read/search.ts';
 import type { SearchReader } from '../search/search.ts';
 import {
+  isInState,
   isOnChannel,
   totalOf,
   type DeliveryFilter,
@@ -283,7 +284,7 @@ function fitsMessage(
 ): boolean {
   return (
     isOnChannel(channel, filter.channel) &&
-    (filter.state === null || state === filter.state) &&
+    isInState(state, trace?.outcome ?? null, filter.state) &&
     (filter.brain === null || trace?.brain === filter.brain) &&
     (filter.outcome === null || trace?.outcome === filter.outcome) &&
     acceptedAt >= (filter.since ?? 0) &&

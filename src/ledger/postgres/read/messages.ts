@@ -1,4 +1,5 @@
 /** Lists of dead letters, approvals, messages and replies, newest first. */
+import { apologies } from '../../../domain/decision.ts';
 import { timeText } from '../../../domain/ids.ts';
 import type { Page, PageRequest } from '../../../domain/page.ts';
 import type {
@@ -272,15 +273,27 @@ export async function listMessages(
 function streamsOf(filter: MessageFilter, after: Place, limit: number): readonly Asked[] {
   const { state, brain, outcome } = filter;
   const boxes = [
-    ...(state === 'answered' || state === 'dead' || brain !== null || outcome !== null
+    ...((state !== null && state !== 'waiting') || brain !== null || outcome !== null
       ? []
       : (['inbox'] as const)),
     ...(state === 'waiting' ? [] : (['message'] as const)),
   ];
+  const isUnanswered = state === 'unanswered' && outcome === null;
   return boxes.flatMap((box) => [
-    originalRows(box, filter, after, limit),
+    ...(isUnanswered
+      ? unansweredRows(filter, after, limit)
+      : [originalRows(box, filter, after, limit)]),
     replayedRows(box, filter, after, limit),
   ]);
+}
+
+/** Dead messages, and those of each apology: an index finds each of these lists. */
+function unansweredRows(filter: MessageFilter, after: Place, limit: number): readonly Asked[] {
+  const dead = originalRows('message', { ...filter, state: 'dead' }, after, limit);
+  const sorry = apologies.map((outcome) => {
+    return originalRows('message', { ...filter, state: 'answered', outcome }, after, limit);
+  });
+  return [dead, ...sorry];
 }
 
 type BoxTable = 'inbox' | 'message';
@@ -318,6 +331,9 @@ function streamOf(table: BoxTable, filter: MessageFilter, values: Values) {
     ...(brain === null ? [] : [`brain = ${values.put(brain)}`]),
     ...(outcome === null || isUnusual ? [] : [`outcome = ${values.put(outcome)}`]),
     ...(state === 'answered' ? ['failure IS NULL'] : []),
+    ...(state === 'unanswered'
+      ? [`(failure IS NOT NULL OR outcome = ANY(${values.put(apologies)}))`]
+      : []),
     ...(since === null ? [] : [`accepted_at >= ${values.put(whole(since))}`]),
     ...(until === null ? [] : [`accepted_at < ${values.put(whole(until))}`]),
   ];

@@ -104,6 +104,7 @@ const cases: readonly Case[] = [
   listed({ state: 'answered' }, 1_000, behind),
   listed({ state: 'dead' }, 1_000),
   listed({ outcome: 'busy' }, 1_000),
+  listed({ state: 'unanswered' }, 2_000),
   listed({ brain: 'main' }, 1_000),
   listed({ since: beganAt, until: beganAt + 1_000 }, 1_000),
   listed({ since: beganAt + middle * everyMs, until: beganAt + (middle + 9) * everyMs }, 1_000),

@@ -1,5 +1,6 @@
 /** All reads of a database, by their names in the reader's contract. */
 import { hourMs, minuteMs } from '../../../lib/durations.ts';
+import { apologies } from '../../../domain/decision.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import {
@@ -542,7 +543,7 @@ function approvalOf(row: ApprovalListRow): Approval {
 
 /**
  * A row of messages, newest first, in the order of (acceptance, `seq`). The filter picks the index:
- * waiting, dead, an outcome other than a reply, or one brain. Otherwise each channel has its own
+ * waiting, dead, an outcome other than a reply, no answer, or one brain. Otherwise each channel has its own
  * order, and these are merged.
  */
 type MessageListRow = MessageSummary & { readonly seq: number };
@@ -559,6 +560,7 @@ const messageSources = {
   waiting: `${selectMessages} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
   dead: `${selectMessages} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
   unusual: `${selectMessages} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
+  apology: `${selectMessages} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND state = 1 AND ${inSpan}`,
   brain: `${selectMessages} inbox_brain WHERE brain = ? AND ${inSpan}`,
   channel: `${selectMessages} inbox_accepted WHERE channel = ? AND ${inSpan}`,
 } as const;
@@ -604,6 +606,10 @@ function candidatesOf(
   if (state === 'dead') return read(messageSources.dead, ...span);
   if (outcome !== null && outcome !== 'reply')
     return read(messageSources.unusual, outcome, ...span);
+  if (state === 'unanswered') {
+    const sorry = apologies.map((apology) => read(messageSources.apology, apology, ...span));
+    return merge([read(messageSources.dead, ...span), ...sorry], isNewer);
+  }
   if (brain !== null) return read(messageSources.brain, brain, ...span);
   const channels = channelsOfMessages(db).filter((key) => isOnChannel(key, filter.channel));
   return merge(
