@@ -5,6 +5,7 @@
 import { apologies } from './decision.ts';
 import type { FailureKind } from './failure.ts';
 import { registeredNameOf, type ChannelKey, type ModelName } from './ids.ts';
+import type { PageRequest } from './page.ts';
 import type { FailureSummary, Story } from './story.ts';
 import type { TurnOutcome } from './trace.ts';
 
@@ -12,6 +13,11 @@ export const messageStates = ['waiting', 'answered', 'dead'] as const;
 
 /** `unanswered`: dead, or ended with an apology. */
 export const stateFilters = [...messageStates, 'unanswered'] as const;
+
+export const messageOrders = ['newest', 'oldest'] as const;
+
+/** A page of messages; `order`: which come first, by default the newest. */
+export type MessagePage = PageRequest & { readonly order?: (typeof messageOrders)[number] };
 
 /** Null: any value. */
 export type MessageFilter = {

@@ -409,7 +409,8 @@ const linesMost: Record<string, number> = {
   // of the block `completions`, beside which channels and routes may be absent.
   'src/config': 8_000,
   'src/domain': 4_980,
-  'src/ledger': 27_650,
+  // Messages are read from the first on, too, and those without an answer as one list.
+  'src/ledger': 27_700,
   'src/lib': 5_880,
   'src/main.ts': 150,
   // A message takes its route when it is accepted. A request has a turn of its own.
