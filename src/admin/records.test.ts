@@ -32,13 +32,16 @@ async function start() {
 test('what a list is asked for comes to the ledger as it is meant', async () => {
   await using started = await start();
   const { world, get } = started;
-  const page = { after: null, limit: 100 };
+  const page = { after: null, limit: 100, order: 'newest' };
   await get('messages');
   assert.deepEqual(world.calls.at(-1), ['messages', anyMessage, page]);
+  await get('messages?order=oldest&state=unanswered');
+  const unanswered = { ...anyMessage, state: 'unanswered' };
+  assert.deepEqual(world.calls.at(-1), ['messages', unanswered, { ...page, order: 'oldest' }]);
   await get('messages?channel=telegram&brain=a%20b&state=dead&outcome=no_consensus&limit=3');
   const filter = { channel: 'messenger_a', brain: 'a b', state: 'dead', outcome: 'no_consensus' };
   const wanted = { ...anyMessage, ...filter };
-  assert.deepEqual(world.calls.at(-1), ['messages', wanted, { after: null, limit: 3 }]);
+  assert.deepEqual(world.calls.at(-1), ['messages', wanted, { ...page, limit: 3 }]);
   await get('messages?since=1700000000000&until=1800000000000&channel=messenger_b:47');
   const span = { since: 1_700_000_000_000, until: 1_800_000_000_000, channel: 'messenger_b:47' };
   assert.deepEqual(world.calls.at(-1), ['messages', { ...anyMessage, ...span }, page]);
@@ -51,7 +54,7 @@ test('a word that no list knows is 400 and named, and nothing is asked', async (
   await using started = await start();
   const { world, get } = started;
   for (const [path, named] of [
-    ['messages?state=lost', /^state is one of waiting, answered, dead\.$/],
+    ['messages?state=lost', /^state is one of waiting, answered, dead, unanswered\.$/],
     ['messages?state=', /^state is one of/],
     ['messages?outcome=Reply', /^outcome is one of reply, command/],
     [

@@ -2,19 +2,29 @@
  * The lists of the ledger: messages and deliveries with states and times, without text and without
  * anybody's id.
  */
+import { apologies } from './decision.ts';
 import type { FailureKind } from './failure.ts';
 import { registeredNameOf, type ChannelKey, type ModelName } from './ids.ts';
+import type { PageRequest } from './page.ts';
 import type { FailureSummary, Story } from './story.ts';
 import type { TurnOutcome } from './trace.ts';
 
 export const messageStates = ['waiting', 'answered', 'dead'] as const;
+
+/** `unanswered`: dead, or ended with an apology. */
+export const stateFilters = [...messageStates, 'unanswered'] as const;
+
+export const messageOrders = ['newest', 'oldest'] as const;
+
+/** A page of messages; `order`: which come first, by default the newest. */
+export type MessagePage = PageRequest & { readonly order?: (typeof messageOrders)[number] };
 
 /** Null: any value. */
 export type MessageFilter = {
   /** A channel by its key, or all bots of a registered name. */
   readonly channel: string | null;
   readonly brain: string | null;
-  readonly state: (typeof messageStates)[number] | null;
+  readonly state: (typeof stateFilters)[number] | null;
   readonly outcome: TurnOutcome | null;
   /** Accepted at this time or later; milliseconds since 1970. */
   readonly since: number | null;
@@ -89,6 +99,18 @@ export type ConversationCount = {
 /** Whether a channel matches a key or a registered name; `asked` null: every channel does. */
 export function isOnChannel(key: ChannelKey, asked: string | null): boolean {
   return asked === null || key === asked || registeredNameOf(key) === asked;
+}
+
+const apologySet: ReadonlySet<string> = new Set(apologies);
+
+/** Whether a message is in a state; `asked` null: any. @param outcome null: it has none */
+export function isInState(
+  state: MessageRow['state'],
+  outcome: string | null,
+  asked: MessageFilter['state'],
+): boolean {
+  if (asked !== 'unanswered') return asked === null || state === asked;
+  return state === 'dead' || (state === 'answered' && outcome !== null && apologySet.has(outcome));
 }
 
 /**

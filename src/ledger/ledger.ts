@@ -91,6 +91,7 @@ import type {
   DeliveryFilter,
   DeliveryRow,
   MessageFilter,
+  MessagePage,
   MessageRow,
 } from '../domain/records.ts';
 import type { FigureRow, FiguresRequest, KeptFigures } from '../telemetry/figures/figures.ts';
@@ -653,7 +654,7 @@ export interface Takeovers {
  */
 export interface RecordsReader {
   /** The newest first, by the time of acceptance. */
-  messages(filter: MessageFilter, page: PageRequest): Promise<Page<MessageRow>>;
+  messages(filter: MessageFilter, page: MessagePage): Promise<Page<MessageRow>>;
   /**
    * The senders and conversations of messages, as far as they are kept, for the first `originsMax`
    * ids.

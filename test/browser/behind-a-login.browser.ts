@@ -63,14 +63,14 @@ browserTest(
     await page.goto('/ui?view=messages');
     await page.getByText('Live', { exact: true }).waitFor();
     await site.say('one');
-    await page.getByRole('row', { name: 'reply' }).waitFor();
+    await page.getByRole('row', { name: 'answered' }).waitFor();
     await signIn(page);
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('row', { name: 'ada' }).waitFor();
     // The list keeps its rows still while the pointer is over one.
     await page.mouse.move(0, 0);
     await site.say('two');
-    await page.getByRole('row', { name: 'reply' }).nth(1).waitFor();
+    await page.getByRole('row', { name: 'answered' }).nth(1).waitFor();
   },
 );
 

@@ -106,11 +106,11 @@ browserTest(
     leaving.abort();
     await left;
     await page.goto('/ui?view=messages&channel=completions');
-    await page.getByRole('row').filter({ hasText: 'abandoned' }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'no answer wanted' }).waitFor();
     site.release();
     const { id } = await site.ask('When do you open?');
     assert.match(id, /^chatcmpl-/);
-    await page.getByRole('row').filter({ hasText: 'reply' }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'answered' }).waitFor();
     assert.equal(await page.getByLabel('Channel', { exact: true }).inputValue(), 'completions');
     await view.assertAccessible();
     await page.goto('/ui?view=overview');

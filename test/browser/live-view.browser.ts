@@ -41,7 +41,7 @@ browserTest(
     await view.assertAccessible();
     await page.getByRole('link', { name: /Messages in the last minute/ }).click();
     await page.getByText('3 messages.').waitFor();
-    assert.match(page.url(), /view=messages&within=1h$/);
+    assert.match(page.url(), /view=messages&within=1m$/);
   },
 );
 
@@ -94,8 +94,8 @@ browserTest(
     await page.getByText('Live', { exact: true }).waitFor();
     await talk(site, ['one', '/new']);
     await page.getByRole('row').nth(2).waitFor();
-    await page.getByRole('row', { name: 'command' }).waitFor();
-    await page.getByRole('row', { name: 'reply' }).getByText('a (Ollama)').waitFor();
+    await page.getByRole('row', { name: 'answered by svc' }).waitFor();
+    await page.getByRole('row', { name: 'answered' }).getByText('a (Ollama)').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await talk(site, ['two', 'three']);
     const fresh = page.getByRole('button', { name: '2 new' });
@@ -150,7 +150,7 @@ browserTest(
     await site.say('two');
     await page.getByText('1 message.').waitFor();
     answered.resolve();
-    await page.getByRole('row', { name: 'reply' }).nth(1).waitFor();
+    await page.getByRole('row', { name: 'answered' }).nth(1).waitFor();
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   },
 );

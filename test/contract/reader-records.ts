@@ -161,6 +161,11 @@ const messages: readonly ReaderCase[] = [
         [{ state: 'answered' }, [bot, sorry, hooked]],
         [{ state: 'dead' }, [dead]],
         [{ state: 'dead', outcome: 'fault', brain: 'b' }, [dead]],
+        [{ state: 'unanswered' }, [dead, sorry]],
+        [{ state: 'unanswered', channel: hook }, [sorry]],
+        [{ state: 'unanswered', brain: 'a' }, []],
+        [{ state: 'unanswered', outcome: 'fault' }, [dead]],
+        [{ state: 'unanswered', outcome: 'reply' }, []],
         [{ state: 'dead', outcome: 'busy' }, []],
         [{ outcome: 'reply' }, [bot, hooked]],
         [{ outcome: 'busy' }, [sorry]],
@@ -185,6 +190,9 @@ const messages: readonly ReaderCase[] = [
       assert.deepEqual([rerun?.id, rerun?.state, behind?.id], [id, 'waiting', newer]);
       assert.deepEqual([rerun?.outcome, rerun?.brain, rerun?.model], [null, null, null]);
       assert.deepEqual([rerun?.settledAt, rerun?.totalMs], [null, null]);
+      const page = { after: null, limit: 9, order: 'oldest' } as const;
+      const { rows } = await it.reader.messages(anyMessage, page);
+      assert.deepEqual([rows[0]?.id, rows[1]?.id], [newer, id]);
       assert.deepEqual(await list(it, { brain: 'main' }), []);
     },
   ],
@@ -202,6 +210,14 @@ const messages: readonly ReaderCase[] = [
       assert.deepEqual(await within(null, next), [first]);
       assert.deepEqual(await within(null, next + 1), [second, first]);
       assert.deepEqual(await within(at, at), []);
+      const firstOf = async (since: number | null, until: number | null) => {
+        const page = { after: null, limit: 1, order: 'oldest' } as const;
+        return (await it.reader.messages({ ...anyMessage, since, until }, page)).rows[0]?.id;
+      };
+      assert.equal(await firstOf(null, null), first);
+      assert.equal(await firstOf(at + 1, null), second);
+      assert.equal(await firstOf(at, at), undefined);
+      assert.equal(await firstOf(next, next + 1), second);
     },
   ],
   [
@@ -219,6 +235,15 @@ const messages: readonly ReaderCase[] = [
       assert.deepEqual(
         seen.map(({ id }) => id),
         known,
+      );
+      const fromFirst: MessageRow[] = await pages(
+        (page) => it.reader.messages(anyMessage, { ...page, order: 'oldest' }),
+        () => arrive(it),
+      );
+      assert.deepEqual(
+        fromFirst.map(({ id }) => id).slice(0, known.length),
+        known.toReversed(),
+        'the oldest come first if that is asked',
       );
       for (const after of ['', 'nonsense', 'W10', 'WyJhIl0']) {
         const { rows, next } = await it.reader.messages(anyMessage, { after, limit: 3 });

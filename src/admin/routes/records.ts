@@ -1,4 +1,4 @@
-import { deliveryStates, messageStates } from '../../domain/records.ts';
+import { deliveryStates, messageOrders, stateFilters } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { AdminPorts } from '../admin.ts';
 import { answerWith } from '../http/answer.ts';
@@ -26,10 +26,15 @@ const fewer = 'A page may hold fewer rows than asked for, even none: `next` tell
 const ofMessages = {
   channel: ofChannel,
   brain: { kind: 'text', summary: 'Only of this brain.', charactersMax: 1_024 },
-  state: { kind: 'word', summary: 'Only in this state.', words: messageStates },
+  state: {
+    kind: 'word',
+    summary: 'Only in this state; `unanswered`: dead, or ended with an apology.',
+    words: stateFilters,
+  },
   outcome: { kind: 'word', summary: 'Only with this outcome.', words: turnOutcomes },
   since: { kind: 'time', summary: 'Accepted then or later, in milliseconds since 1970.' },
   until: { kind: 'time', summary: 'Accepted before then, in milliseconds since 1970.' },
+  order: { kind: 'word', summary: 'Which come first; newest if left out.', words: messageOrders },
   ...page,
 } as const satisfies Record<string, Parameter>;
 
@@ -55,10 +60,11 @@ function lists(ports: Ports): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'Messages', of: messagesSchema },
-      answer: ({ after, limit, ...filter }) =>
+      answer: ({ after, limit, order, ...filter }) =>
         onChannels(filter.channel, ports, async (channel) => {
           const query = { ...filter, channel };
-          return answerWith(messagesSchema, await reader.messages(query, { after, limit }));
+          const asked = { after, limit, order: order ?? 'newest' };
+          return answerWith(messagesSchema, await reader.messages(query, asked));
         }),
     }),
     readRoute({

@@ -5,7 +5,7 @@ import { botExample, channelsAsked } from '../../admin/channel-named.ts';
 import { channelTypes, channelName } from '../../channels/registry.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Page } from '../../domain/page.ts';
-import { messageStates, type MessageFilter, type MessageRow } from '../../domain/records.ts';
+import { stateFilters, type MessageFilter, type MessageRow } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { Command, Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
@@ -38,7 +38,8 @@ message.
   --channel <channel>  only of ${channelTypes.join(', ')} or completions, of the
                        channel with that name, or of a bot (${botExample})
   --brain <name>       only of that brain
-  --state <state>      only ${messageStates.join(', ')}
+  --state <state>      only ${stateFilters.join(', ')}
+                       (unanswered: dead, or ended with an apology)
   --outcome <outcome>  only ${turnOutcomes.join(', ')}
   --since <time>       accepted then or later: 30m, 2h, 7d (ago), 2026-11-21 or 2026-11-21T18:30
   --until <time>       accepted before then
@@ -90,7 +91,7 @@ function filterOf(
 ) {
   const channelFilter = channel === null ? null : channelsAsked(channel, channels);
   if (channelFilter?.kind === 'unknown') return `--${channelFilter.message}`;
-  const stateWord = wordOf('state', state, messageStates);
+  const stateWord = wordOf('state', state, stateFilters);
   if (stateWord.kind === 'unknown') return stateWord.message;
   const outcomeWord = wordOf('outcome', outcome, turnOutcomes);
   if (outcomeWord.kind === 'unknown') return outcomeWord.message;

@@ -26,6 +26,7 @@ import { summaryOf } from '../../domain/trace.ts';
 import { pageOfIds, rangeOfIds, type IdRange, type IdRecord } from '../read/search.ts';
 import type { SearchReader } from '../search/search.ts';
 import {
+  isInState,
   isOnChannel,
   totalOf,
   type DeliveryFilter,
@@ -239,15 +240,18 @@ function* recordsIn(story: KeptStory, { from, before }: IdRange): Generator<IdRe
 
 /** The key before every row. */
 const newest: [number] = [Number.MAX_SAFE_INTEGER];
+const oldest: [number] = [0];
 
 /** @param stories the ring in which the memory storage records its stories */
 export function memoryRecords(stories: StoryRing): RecordsReader {
   return {
     async messages(filter, page) {
       const limit = limitOf(page);
-      const after = keyAfter(page, newest);
+      const isOldestFirst = page.order === 'oldest';
+      const after = keyAfter(page, isOldestFirst ? oldest : newest);
       if (after === null) return emptyPage;
-      const fitting = stories.before(after[0]).filter((story) => fitsMessage(filter, story));
+      const behind = isOldestFirst ? stories.after(after[0]) : stories.before(after[0]);
+      const fitting = behind.filter((story) => fitsMessage(filter, story));
       const rows = fitting.take(limit + 1).toArray();
       return pageOf(rows, limit, ({ place }) => [place], messageRow);
     },
@@ -284,7 +288,7 @@ function fitsMessage(
 ): boolean {
   return (
     isOnChannel(channel, filter.channel) &&
-    (filter.state === null || state === filter.state) &&
+    isInState(state, trace?.outcome ?? null, filter.state) &&
     (filter.brain === null || trace?.brain === filter.brain) &&
     (filter.outcome === null || trace?.outcome === filter.outcome) &&
     acceptedAt >= (filter.since ?? 0) &&

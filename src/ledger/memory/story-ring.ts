@@ -266,6 +266,12 @@ export class StoryRing {
     for (let at = Math.min(place - 1, this.#begun); at >= oldest; at--) yield this.#storyAt(at)!;
   }
 
+  /** The stories after the one at `place`, oldest first, each in its state when it is reached. */
+  *after(place: number): Generator<KeptStory> {
+    const oldest = Math.max(1, this.#begun - this.#size + 1);
+    for (let at = Math.max(place + 1, oldest); at <= this.#begun; at++) yield this.#storyAt(at)!;
+  }
+
   /** The replies before the one with that number, newest first. */
   *madeBefore(number: number): Generator<MadeReply> {
     const oldest = Math.max(1, this.#made - this.#madePlaces.length + 1);

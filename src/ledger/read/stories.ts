@@ -33,6 +33,7 @@ import {
   reasonOf,
 } from './stored-json.ts';
 import {
+  isInState,
   isOnChannel,
   messageStates,
   totalOf,
@@ -246,7 +247,7 @@ export function fitsMessage(filter: MessageFilter, row: MessageSummary): boolean
     isOnChannel(row.channel as ChannelKey, filter.channel) &&
     (filter.brain === null || row.brain === filter.brain) &&
     (filter.outcome === null || row.outcome === filter.outcome) &&
-    (filter.state === null || messageStates[row.state] === filter.state)
+    isInState(messageStates[row.state] ?? 'waiting', row.outcome, filter.state)
   );
 }
 

@@ -1,14 +1,16 @@
 /** The inputs of the message filters. */
+import { useEffect, useRef, useState, type SyntheticEvent } from 'react';
+import { dayMs } from '../../../src/lib/durations.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
-import { messageStates } from '../../../src/domain/records.ts';
+import { stateFilters } from '../../../src/domain/records.ts';
 import { turnOutcomes } from '../../../src/domain/trace.ts';
 import { Button } from '../../kit/button.tsx';
-import { SelectField } from '../../kit/field.tsx';
+import { SelectField, TextField } from '../../kit/field.tsx';
 import { goTo, type Place } from '../../kit/place.ts';
 import { useAsked } from '../../kit/use-asked.ts';
-import { moment, spaced } from '../../kit/words.ts';
-import { spans } from './message-filter.ts';
+import { wordOf } from '../outcome-tone.ts';
+import { calendarText, spanIn, spans, timeIn } from './message-filter.ts';
 
 type Choice = { readonly value: string; readonly label: string };
 
@@ -25,7 +27,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
     name: string,
     label: string,
     choices: readonly Choice[],
-    format: Format = spaced,
+    format: Format = wordOf,
   ) => {
     const value = place[name] ?? '';
     const isKnown = choices.some((choice) => choice.value === value);
@@ -44,7 +46,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
     <div className="grid grid-cols-2 items-end gap-3 sm:grid-cols-3 lg:grid-cols-[repeat(5,minmax(0,12rem))_auto]">
       {select('channel', 'Channel', choicesOf(names?.channels ?? [], channelName), channelName)}
       {select('brain', 'Brain', choicesOf(names?.brains ?? [], asIs), asIs)}
-      {select('state', 'State', choicesOf(messageStates))}
+      {select('state', 'State', choicesOf(stateFilters))}
       {select('outcome', 'Outcome', choicesOf(turnOutcomes))}
       <Time place={place} set={set} />
       {isNarrowed ? (
@@ -62,28 +64,74 @@ export function MessageFilters({ place }: { readonly place: Place }) {
 /** Parameters of the page's URL. */
 export const filterNames = ['channel', 'brain', 'state', 'outcome', 'within', 'since', 'until'];
 
-function choicesOf(names: readonly string[], format: Format = spaced): readonly Choice[] {
+function choicesOf(names: readonly string[], format: Format = wordOf): readonly Choice[] {
   return [any, ...names.map((name) => ({ value: name, label: format(name) }))];
 }
 
 type TimeProps = { readonly place: Place; readonly set: (change: Place) => void };
 
-/** Selects a time span, or shows the exact range that a link gave. */
+/** Selects a time span back from now, or a range. */
 function Time({ place, set }: TimeProps) {
-  const { since = '', until = '', within = '' } = place;
-  const isStretch = within === '' && (since !== '' || until !== '');
-  const named = [since, until].map((at) => (at === '' ? '…' : moment(Number(at)))).join(' – ');
+  const { within = '' } = place;
+  const from = timeIn(place['since']);
+  const to = timeIn(place['until']);
+  const isRange = within === '' && (from !== null || to !== null);
+  const choose = (value: string): void => {
+    const since = String(Date.now() - (spanIn(place)?.ms ?? dayMs));
+    set(value === 'range' ? { within: '', since } : { within: value, since: '', until: '' });
+  };
   return (
-    <SelectField
-      id="filter-within"
-      label="Accepted in"
-      value={isStretch ? 'stretch' : within}
-      options={[
-        any,
-        ...Object.entries(spans).map(([value, { label }]) => ({ value, label })),
-        ...(isStretch ? [{ value: 'stretch', label: named }] : []),
-      ]}
-      onChange={(event) => set({ within: event.target.value, since: '', until: '' })}
-    />
+    <>
+      <SelectField
+        id="filter-within"
+        label="Accepted in"
+        value={isRange ? 'range' : within}
+        options={[
+          any,
+          ...Object.entries(spans).map(([value, { label }]) => ({ value, label })),
+          { value: 'range', label: 'from … to …' },
+        ]}
+        onChange={(event) => choose(event.target.value)}
+      />
+      {isRange ? <Range from={from} to={to} set={set} /> : null}
+    </>
+  );
+}
+
+type RangeProps = Pick<TimeProps, 'set'> & Readonly<Record<'from' | 'to', number | null>>;
+
+/** The calendars. The list changes with the button, not with each key. */
+function Range({ from, to, set }: RangeProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const [isEmpty, setIsEmpty] = useState(false);
+  // A reset shows the times of the URL, which are the default values.
+  // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  useEffect(() => form.current?.reset(), [from, to]);
+  const show = (event: SyntheticEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const inputs = [...event.currentTarget.querySelectorAll('input')];
+    const [since, until] = inputs.map(({ value }) => Date.parse(value));
+    setIsEmpty(since! >= until!);
+    if (since! >= until!) return;
+    set({ since: String(since || ''), until: String(until || '') });
+  };
+  const ends = [
+    ['since', 'From', from],
+    ['until', 'To', to],
+  ] as const;
+  return (
+    <form ref={form} onSubmit={show} className="col-span-full flex flex-wrap items-start gap-3">
+      {ends.map(([name, label, at]) => (
+        <TextField
+          key={name}
+          {...{ id: name, name, label, step: 1, type: 'datetime-local' }}
+          defaultValue={calendarText(at)}
+          fault={isEmpty && name === 'until' ? 'Choose a time after “From”.' : null}
+        />
+      ))}
+      <Button type="submit" className="mt-6">
+        Show this time
+      </Button>
+    </form>
   );
 }

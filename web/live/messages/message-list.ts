@@ -3,7 +3,12 @@
  * event wins over an answer that was requested before it.
  */
 import type { Dropped, LiveEvent } from '../../../src/domain/live-event.ts';
-import { isOnChannel, type MessageFilter, type MessageRow } from '../../../src/domain/records.ts';
+import {
+  isInState,
+  isOnChannel,
+  type MessageFilter,
+  type MessageRow,
+} from '../../../src/domain/records.ts';
 
 type PageEvent = LiveEvent | Dropped;
 
@@ -218,7 +223,7 @@ function matches(row: MessageRow, filter: MessageFilter): boolean {
   return (
     isOnChannel(row.channel, channel) &&
     (brain === null || row.brain === brain) &&
-    (state === null || row.state === state) &&
+    isInState(row.state, row.outcome, state) &&
     (outcome === null || row.outcome === outcome) &&
     (since === null || row.acceptedAt >= since) &&
     (until === null || row.acceptedAt < until)

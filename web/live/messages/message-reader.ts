@@ -1,7 +1,7 @@
 /** Fills the message list of one filter from the API and the events. */
 import type { Page } from '../../../src/domain/page.ts';
 import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
-import { ask, type Refused } from '../../kit/api.ts';
+import { ask, type Answered, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { listen, type PageEvent } from '../feed.ts';
 import { queryOf } from './message-filter.ts';
@@ -9,7 +9,7 @@ import { MessageList } from './message-list.ts';
 
 /** Rows are rendered at most this often, with any number of events. */
 const showEveryMs = 200;
-const pageRows = 200;
+export const pageRows = 200;
 /** The most readers that receive events: the shown one, and those that Back can return to. */
 const listeningMax = 3;
 
@@ -81,6 +81,9 @@ export class MessageReader {
     this.#ending.abort();
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    // It reads all of it again when it is shown, so it keeps no memory until then.
+    this.#clear();
+    this.shown = nothing;
   }
 
   async newest(): Promise<void> {
@@ -89,6 +92,26 @@ export class MessageReader {
 
   async older(): Promise<void> {
     if (this.shown.next !== null) await this.#read(this.shown.next);
+  }
+
+  /**
+   * Finds the end of a span that has the oldest messages of a filter, at least `limit` of them.
+   * @returns null: no span has more; undefined: svc refused, and the page shows it
+   */
+  async endOfOldest(filter: MessageFilter, limit: number): Promise<number | null | undefined> {
+    for (let after: string | null = null; ;) {
+      const query: string = queryOf(filter, { after, limit, order: 'oldest' });
+      const answer: Answered<Page<MessageRow>> = await ask(`messages${query}`);
+      if (answer.kind === 'refused') {
+        this.#update({ refused: answer });
+        return undefined;
+      }
+      const { rows, next } = answer.value;
+      if (next === null) return null;
+      if (rows.length > 0) return rows.at(-1)!.acceptedAt + 1;
+      // svc looks through a bounded number of rows for a page.
+      after = next;
+    }
   }
 
   /** Starts with an empty list, since it knows no events of the time when it did not listen. */
@@ -119,7 +142,7 @@ export class MessageReader {
   async #read(after: string | null): Promise<void> {
     const { signal } = this.#ending;
     const askedAt = performance.now();
-    const path = `messages${queryOf(this.filter, after, pageRows)}`;
+    const path = `messages${queryOf(this.filter, { after, limit: pageRows })}`;
     const answer = await ask<Page<MessageRow>>(path, { signal });
     if (signal.aborted) return;
     // The answer to a later request may have arrived already.

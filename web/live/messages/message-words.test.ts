@@ -24,9 +24,9 @@ test('what went as it should is quiet, and each message without an answer is red
 test('what may still become well is amber', () => {
   const onItsWay = { waiting: 1, delivered: 0, dead: 0 };
   assert.deepEqual(fate({ state: 'waiting' }), ['wait', 'waiting']);
-  assert.deepEqual(fate({ replies: onItsWay }), ['wait', 'reply, on its way']);
+  assert.deepEqual(fate({ replies: onItsWay }), ['wait', 'answered, on its way']);
   const apology = fate({ outcome: 'no_answer', replies: onItsWay });
-  assert.deepEqual(apology, ['bad', 'no answer, on its way'], 'nobody answers it any more');
+  assert.deepEqual(apology, ['bad', 'no model answered, on its way'], 'nobody answers it any more');
   const dead = { waiting: 0, delivered: 0, dead: 1 };
-  assert.deepEqual(fate({ replies: dead }), ['bad', 'reply, not delivered']);
+  assert.deepEqual(fate({ replies: dead }), ['bad', 'answered, not delivered']);
 });

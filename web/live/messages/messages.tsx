@@ -3,14 +3,14 @@ import { useCallback, useState } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { usePlace, type Place } from '../../kit/place.ts';
+import { goTo, usePlace, type Place } from '../../kit/place.ts';
 import { useToken } from '../../kit/token.ts';
 import { count, some } from '../../kit/words.ts';
 import { useKeys } from '../use-keys.ts';
 import { filterOf } from './message-filter.ts';
 import { filterNames, MessageFilters } from './message-filters.tsx';
 import { switchLines, useLines, useLinesRefused } from './lines.ts';
-import { messagesKept } from './message-list.ts';
+import { pageRows } from './message-reader.ts';
 import { MessageTable } from './message-table.tsx';
 import { useHands } from './use-hands.ts';
 import { useHold } from './use-hold.ts';
@@ -32,8 +32,8 @@ export function Messages() {
 /** The list for one filter and one person. */
 function List({ name, place }: { readonly name: string; readonly place: Place }) {
   const known = useMessages(name, () => filterOf(place, Date.now()));
-  const { list, rows, refused, older, lastWasEmpty } = known;
-  const held = useHold(name, list, rows);
+  const { reader, rows, refused, older, lastWasEmpty } = known;
+  const held = useHold(name, reader.list, rows);
   const { isPaused, shown, fresh, hold, release, letGo } = held;
   const hands = useHands(held);
   const [jumps, setJumps] = useState(0);
@@ -52,7 +52,7 @@ function List({ name, place }: { readonly name: string; readonly place: Place })
       <Refusal refused={refused} />
       <Refusal refused={useLinesRefused()} />
       <div className="flex min-h-8 flex-wrap items-center justify-between gap-2">
-        <Amount known={known} shown={shown.length} />
+        <Amount known={known} shown={shown.length} place={place} />
         <span className="flex flex-wrap items-center gap-2">
           {fresh > 0 ? (
             <Button small kind="main" onClick={goOn}>
@@ -104,21 +104,54 @@ function NothingYet({ isNarrowed }: { readonly isNarrowed: boolean }) {
   );
 }
 
+type AmountProps = { readonly known: Known; readonly shown: number; readonly place: Place };
+
 /** The number of messages, and how to load more. */
-function Amount({ known, shown }: { readonly known: Known; readonly shown: number }) {
-  const { asking, refused, older, lastWasEmpty, list } = known;
+function Amount({ known, shown, place }: AmountProps) {
+  const { asking, refused, older, hasOlder, lastWasEmpty } = known;
   const none = asking ? 'Asking …' : refused === null ? 'None so far.' : '';
   return (
     <p className="flex flex-wrap items-center gap-2 text-sm text-soft">
-      {shown > 0 ? `${some(shown, 'message')}${older === null ? '' : ' and older ones'}.` : none}
-      {list.isFull
-        ? ` The page keeps ${count(messagesKept)}; narrow the list to see older ones.`
-        : null}
+      {shown > 0 ? `${some(shown, 'message')}${hasOlder ? ' and older ones' : ''}.` : none}
       {lastWasEmpty && older !== null ? (
         <Button small onClick={older}>
           Look further back
         </Button>
       ) : null}
+      <Past known={known} place={place} />
     </p>
+  );
+}
+
+/** As many of the first messages as a page shows without scrolling. */
+const firstRows = 10;
+
+/**
+ * Goes through all messages ever. The page keeps a part of them, up to the end that the URL holds.
+ * So each of these places is a link, and Back returns from it.
+ */
+function Past({ known, place }: Omit<AmountProps, 'shown'>) {
+  const { reader, rows, hasOlder } = known;
+  const { since, until } = reader.filter;
+  const goUpTo = (end: number | null | undefined): void => {
+    if (end === undefined) return;
+    goTo({ ...place, within: '', since: String(since ?? ''), until: String(end ?? '') });
+  };
+  const first = async () => goUpTo(await reader.endOfOldest(reader.filter, firstRows));
+  const newer = async () => {
+    goUpTo(await reader.endOfOldest({ ...reader.filter, since: until, until: null }, pageRows));
+  };
+  const step = (words: string, isThere: boolean, go: () => unknown) =>
+    isThere ? (
+      <Button small onClick={go}>
+        {words}
+      </Button>
+    ) : null;
+  return (
+    <>
+      {step('First messages', hasOlder, first)}
+      {step('Older messages', reader.list.isFull, () => goUpTo(rows.at(-1)!.acceptedAt + 1))}
+      {step('Newer messages', until !== null, newer)}
+    </>
   );
 }

@@ -4,14 +4,13 @@ import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
 import type { Refused } from '../../kit/api.ts';
 import { useKeptThing } from '../../kit/entry.ts';
 import { useFeed } from '../feed.ts';
-import type { MessageList } from './message-list.ts';
 import { MessageReader } from './message-reader.ts';
 
 /** The interval of reads while the stream is closed, so that the list is not empty. */
 const askEveryMs = 5_000;
 
 export type Messages = {
-  readonly list: MessageList;
+  readonly reader: MessageReader;
   /** The messages that match, newest first. */
   readonly rows: readonly MessageRow[];
   readonly refused: Refused | null;
@@ -19,6 +18,8 @@ export type Messages = {
   readonly asking: boolean;
   /** Reads older messages; null: there are none, or they are being read. */
   readonly older: (() => void) | null;
+  /** Whether older messages exist that are not in the list. */
+  readonly hasOlder: boolean;
   /** True: the last page was empty, so only a press reads the next one. */
   readonly lastWasEmpty: boolean;
 };
@@ -45,7 +46,7 @@ export function useMessages(name: string, filterNow: () => MessageFilter): Messa
     setOlderAsked(true);
     void reader.older().finally(() => setOlderAsked(false));
   }, [reader]);
-  const { list } = reader;
-  const canGoOn = next !== null && !olderAsked && !list.isFull;
-  return { list, rows, refused, asking, older: canGoOn ? older : null, lastWasEmpty };
+  const hasOlder = next !== null || reader.list.isFull;
+  const canGoOn = next !== null && !olderAsked && !reader.list.isFull;
+  return { reader, rows, refused, asking, hasOlder, lastWasEmpty, older: canGoOn ? older : null };
 }

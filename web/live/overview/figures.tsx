@@ -4,16 +4,9 @@ import type { FiguresSummary } from '../../../src/admin/figures.ts';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import type { Place } from '../../kit/place.ts';
-import { count, length } from '../../kit/words.ts';
+import { count, length, some } from '../../kit/words.ts';
 import { Line } from '../over-time/line.tsx';
-import {
-  coveredBy,
-  everyStep,
-  sumOf,
-  useOverTime,
-  useSpan,
-  type Span,
-} from '../over-time/over-time.ts';
+import { coveredBy, everyStep, sumOf, useOverTime, useSpan } from '../over-time/over-time.ts';
 import { SpanChoice } from '../over-time/span-choice.tsx';
 
 type Props = { readonly status: Status; readonly now: number };
@@ -37,8 +30,9 @@ export function Figures({ status, now }: Props) {
 
 type Shown = { readonly figures: FiguresSummary | null };
 
-/** The time span of the linked message list, which reaches back a day at most. */
-const withinOf: Readonly<Record<Span, string>> = { hour: '1h', day: '1d', month: '' };
+/** Where the time of the figures begins: the linked list has what they count. */
+const sinceOf = (figures: FiguresSummary | null): string =>
+  figures === null ? '' : String(Math.max(figures.from, figures.since ?? 0));
 
 function Accepted({ status: { perMinute }, figures }: Shown & { readonly status: Status }) {
   return (
@@ -48,7 +42,7 @@ function Accepted({ status: { perMinute }, figures }: Shown & { readonly status:
       below={
         figures === null ? null : `${count(sumOf(figures.whole.accepted))} ${coveredBy(figures)}`
       }
-      place={{ view: 'messages', within: withinOf[figures?.span ?? 'hour'] }}
+      place={{ view: 'messages', within: '1m' }}
     >
       {figures === null ? null : (
         <Line
@@ -70,7 +64,7 @@ function Unanswered({ figures }: Shown) {
       name={`Not answered ${coveredBy(figures)}`}
       value={count(sumOf(failed))}
       below={`${count(sumOf(answered))} answered`}
-      place={{ view: 'messages', within: withinOf[figures.span] }}
+      place={{ view: 'messages', state: 'unanswered', since: sinceOf(figures) }}
     >
       <Line
         of={figures}
@@ -90,7 +84,7 @@ function EndToEnd({ status: { times }, figures }: Shown & { readonly status: Sta
       name={`End to end ${figures === null ? 'since the start' : coveredBy(figures)}`}
       value={length(p50Ms)}
       below={`half are faster, 95 % in ${length(p95Ms)}`}
-      place={{ view: 'messages', outcome: 'reply' }}
+      place={{ view: 'messages', state: 'answered', since: sinceOf(figures) }}
     >
       {figures === null ? null : (
         <Line of={figures} name="95 % within" values={figures.whole.p95Ms} format={length} />
@@ -99,15 +93,17 @@ function EndToEnd({ status: { times }, figures }: Shown & { readonly status: Sta
   );
 }
 
-function Waiting({ status: { counts, backlog }, figures, now }: Shown & Props) {
+function Waiting({ status: { backlog }, figures, now }: Shown & Props) {
+  const messages = sumOf(backlog.map(({ inbox }) => inbox));
+  const replies = sumOf(backlog.map(({ outbox }) => outbox));
   const oldest = backlog.flatMap(({ oldestAt }) => oldestAt ?? []);
   const oldestMs = oldest.length === 0 ? null : Math.max(0, now - Math.min(...oldest));
   const waits = oldestMs === null ? 'nothing waits' : `the oldest for ${length(oldestMs)}`;
   return (
     <Figure
-      name="Waiting now"
-      value={count(counts.waiting)}
-      below={`${waits}, ${count(counts.inFlight)} at work`}
+      name="Waiting for an answer now"
+      value={count(messages)}
+      below={`${waits}, ${some(replies, 'reply', 'replies')} to deliver`}
       place={{ view: 'messages', state: 'waiting' }}
     >
       {figures === null ? null : (

@@ -4,6 +4,7 @@ import { AsWritten } from '../../kit/as-written.tsx';
 import { ChoiceName, type Choice, type ChoiceGroup } from '../../kit/choices.tsx';
 import { goTo, hrefOf, type Place } from '../../kit/place.ts';
 import { moment, spaced } from '../../kit/words.ts';
+import { wordOf } from '../outcome-tone.ts';
 import { goToConversation } from '../conversations/go-to-conversation.ts';
 import type { Finding } from './finding.ts';
 import type { Named } from './names.ts';
@@ -66,7 +67,7 @@ function textChoice(row: FoundText, index: number): Choice {
           {sender === null ? null : <AsWritten text={sender} />}
           {excerpt === null ? null : <AsWritten text={conversation} />}
           <span>{channelName(channel)}</span>
-          {ended === null ? null : <span>{spaced(ended)}</span>}
+          {ended === null ? null : <span>{wordOf(ended)}</span>}
           <span>{moment(at)}</span>
         </span>
       </span>

@@ -1,7 +1,8 @@
 /**
- * Lists of messages and replies, newest first. An id begins with its time, so the primary key of a
- * table has this order and needs no further index. A replayed dead letter keeps its id, but its
- * place is the time of the replay. A small index of the replayed rows finds it.
+ * Lists of messages and replies, newest first; messages also oldest first. An id begins with its
+ * time, so the primary key of a table has this order and needs no further index. A replayed dead
+ * letter keeps its id, but its place is the time of the replay. A small index of the replayed rows
+ * finds it.
  *
  * So a list merges streams: for each table its rows in the order of ids, and its replayed rows. A
  * condition without an index is tested row by row; a stream ends after `looksMax` rows.
@@ -20,6 +21,14 @@ export type Place = readonly [at: number, id: string];
 
 /** The place before every row: `~` sorts after every id. */
 export const beginning: [number, string] = [Number.MAX_SAFE_INTEGER, '~'];
+/** The same, where the oldest come first. */
+export const beginningOldest: [number, string] = [0, ''];
+
+/** Which rows come first, in SQL. */
+type Direction = { readonly behind: '<' | '>'; readonly sort: 'DESC' | 'ASC' };
+
+export const newestFirst: Direction = { behind: '<', sort: 'DESC' };
+export const oldestFirst: Direction = { behind: '>', sort: 'ASC' };
 
 /** A row. `again`: when it was replayed, or null. `looked`: its number among the rows read. */
 export type StreamRow = {
@@ -37,6 +46,7 @@ export type Stream = {
   readonly found: string | null;
   /** A condition that is tested row by row; null: none. */
   readonly fits: string | null;
+  readonly direction: Direction;
 };
 
 /** The column for the time of a replay, and the conditions for replayed and other rows. */
@@ -44,7 +54,7 @@ export type ReplayColumn = { readonly column: string; readonly is: string; reado
 
 /** SQL for rows that were not replayed, after a place, and within a range of ids. */
 export function originalRowsSql(
-  { table, columns, found, fits }: Stream,
+  { table, columns, found, fits, direction }: Stream,
   replay: ReplayColumn,
   values: Values,
   [at, id]: Place,
@@ -52,17 +62,17 @@ export function originalRowsSql(
   limit: number,
 ): string {
   const first = timeText(Math.max(0, Math.min(at, timeMax)));
-  const bounds = [id > first ? id : first, ...(within.before === null ? [] : [within.before])];
-  const before = bounds.reduce((a, b) => (a < b ? a : b));
-  const where = [replay.isNot, `id < ${values.put(before)}`];
+  const { behind, sort } = direction;
+  const where = [replay.isNot, `id ${behind} ${values.put(id > first ? id : first)}`];
+  if (within.before !== null) where.push(`id < ${values.put(within.before)}`);
   if (within.from !== null) where.push(`id >= ${values.put(within.from)}`);
   if (found !== null) where.push(found);
-  return streamOf(table, `${columns}, NULL::bigint AS again`, where, 'id DESC', fits, limit);
+  return streamOf(table, `${columns}, NULL::bigint AS again`, where, `id ${sort}`, fits, limit);
 }
 
 /** SQL for replayed rows after a place. */
 export function replayedRowsSql(
-  { table, columns, found, fits }: Stream,
+  { table, columns, found, fits, direction: { behind, sort } }: Stream,
   replay: ReplayColumn,
   values: Values,
   [at, id]: Place,
@@ -70,11 +80,11 @@ export function replayedRowsSql(
 ): string {
   const where = [
     replay.is,
-    `(${replay.column}, id) < (${values.put(whole(at))}, ${values.put(id)})`,
+    `(${replay.column}, id) ${behind} (${values.put(whole(at))}, ${values.put(id)})`,
   ];
   if (found !== null) where.push(found);
   const allColumns = `${columns}, ${replay.column}::bigint AS again`;
-  return streamOf(table, allColumns, where, `${replay.column} DESC, id DESC`, fits, limit);
+  return streamOf(table, allColumns, where, `${replay.column} ${sort}, id ${sort}`, fits, limit);
 }
 
 /** The result includes the last row read even if it does not fit: the page ends there. */
@@ -103,6 +113,7 @@ export type Asked = { readonly text: string; readonly values: Values };
  * Merges streams to one page.
  * @param matches whether a row belongs to the list: the last row read may not
  * @param readable returns a row with its texts unescaped
+ * @param isNewestFirst false: the oldest come first, as the streams do
  * @returns the rows, and the place of the next page
  */
 export async function listOf<Row extends StreamRow>(
@@ -111,12 +122,15 @@ export async function listOf<Row extends StreamRow>(
   limit: number,
   matches: (row: Row) => boolean,
   readable: (row: Row) => Row,
+  isNewestFirst = true,
 ): Promise<Page<Row>> {
   const results = await Promise.all(
     streams.map(({ text, values }) => ask<Row>(text, ...values.list)),
   );
   const rows: Row[] = [];
-  for (const row of results.flat().map(readable).sort(newestFirst)) {
+  const sign = isNewestFirst ? 1 : -1;
+  const sorted = results.flat().map(readable);
+  for (const row of sorted.sort((a, b) => sign * compareNewest(a, b))) {
     if (matches(row)) {
       if (rows.length === limit) return { rows, next: nextOf(placeOf(rows.at(-1)!)) };
       rows.push(row);
@@ -130,7 +144,7 @@ function placeOf({ id, again }: StreamRow): Place & PageKey {
   return [again ?? timeOfId(id), id];
 }
 
-function newestFirst(a: StreamRow, b: StreamRow): number {
+function compareNewest(a: StreamRow, b: StreamRow): number {
   const [atOfA] = placeOf(a);
   const [atOfB] = placeOf(b);
   return atOfB - atOfA || (a.id < b.id ? 1 : -1);

@@ -1,8 +1,10 @@
 /** Lists of dead letters, approvals, messages and replies, newest first. */
+import { apologies } from '../../../domain/decision.ts';
 import { timeText } from '../../../domain/ids.ts';
 import type { Page, PageRequest } from '../../../domain/page.ts';
 import type {
   MessageFilter,
+  MessagePage,
   MessageRow,
   DeliveryFilter,
   DeliveryRow,
@@ -28,6 +30,9 @@ import {
   originalRowsSql,
   replayedRowsSql,
   beginning,
+  beginningOldest,
+  newestFirst,
+  oldestFirst,
   listOf,
   onChannel,
   timeMax,
@@ -256,39 +261,59 @@ const apartMs = 60_000;
 export async function listMessages(
   ask: Ask,
   filter: MessageFilter,
-  asked: PageRequest,
+  asked: MessagePage,
 ): Promise<Page<MessageRow>> {
-  const after = keyAfter(asked, beginning);
+  const isNewestFirst = asked.order !== 'oldest';
+  const after = keyAfter(asked, isNewestFirst ? beginning : beginningOldest);
   if (after === null) return emptyPage;
   const limit = limitOf(asked);
   const matches = (row: ListedMessage): boolean =>
     fitsMessage(filter, row) && isWithin(filter, row);
-  const streams = streamsOf(filter, after, limit);
-  const { rows, next } = await listOf(ask, streams, limit, matches, readable);
+  const how = { after, limit, direction: isNewestFirst ? newestFirst : oldestFirst };
+  const streams = streamsOf(filter, how);
+  const { rows, next } = await listOf(ask, streams, limit, matches, readable, isNewestFirst);
   const replies = await repliesTo(ask, rows);
   return { rows: rows.map((row) => messageRowOf(row, replies.get(row.id) ?? [])), next };
 }
 
-function streamsOf(filter: MessageFilter, after: Place, limit: number): readonly Asked[] {
+/** The place, the rows and the order of a page. */
+type How = {
+  readonly after: Place;
+  readonly limit: number;
+  readonly direction: Stream['direction'];
+};
+
+function streamsOf(filter: MessageFilter, how: How): readonly Asked[] {
   const { state, brain, outcome } = filter;
   const boxes = [
-    ...(state === 'answered' || state === 'dead' || brain !== null || outcome !== null
+    ...((state !== null && state !== 'waiting') || brain !== null || outcome !== null
       ? []
       : (['inbox'] as const)),
     ...(state === 'waiting' ? [] : (['message'] as const)),
   ];
+  const isUnanswered = state === 'unanswered' && outcome === null;
   return boxes.flatMap((box) => [
-    originalRows(box, filter, after, limit),
-    replayedRows(box, filter, after, limit),
+    ...(isUnanswered ? unansweredRows(filter, how) : [originalRows(box, filter, how)]),
+    replayedRows(box, filter, how),
   ]);
+}
+
+/** Dead messages, and those of each apology: an index finds each of these lists. */
+function unansweredRows(filter: MessageFilter, how: How): readonly Asked[] {
+  const dead = originalRows('message', { ...filter, state: 'dead' }, how);
+  const sorry = apologies.map((outcome) => {
+    return originalRows('message', { ...filter, state: 'answered', outcome }, how);
+  });
+  return [dead, ...sorry];
 }
 
 type BoxTable = 'inbox' | 'message';
 
-function originalRows(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
+function originalRows(table: BoxTable, filter: MessageFilter, how: How): Asked {
+  const { after, limit, direction } = how;
   const values = new Values();
   const { since, until } = filter;
-  const stream = streamOf(table, filter, values);
+  const stream = streamOf(table, filter, values, direction);
   const within = {
     from: since === null ? null : timeText(timeWithin(since - apartMs)),
     before: until === null ? null : timeText(timeWithin(until + apartMs)),
@@ -296,9 +321,10 @@ function originalRows(table: BoxTable, filter: MessageFilter, after: Place, limi
   return { text: originalRowsSql(stream, messageReplays, values, after, within, limit), values };
 }
 
-function replayedRows(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
+function replayedRows(table: BoxTable, filter: MessageFilter, how: How): Asked {
+  const { after, limit, direction } = how;
   const values = new Values();
-  const stream = streamOf(table, filter, values);
+  const stream = streamOf(table, filter, values, direction);
   return { text: replayedRowsSql(stream, messageReplays, values, after, limit), values };
 }
 
@@ -306,7 +332,12 @@ function timeWithin(ms: number): number {
   return Math.min(timeMax, Math.max(0, whole(ms)));
 }
 
-function streamOf(table: BoxTable, filter: MessageFilter, values: Values) {
+function streamOf(
+  table: BoxTable,
+  filter: MessageFilter,
+  values: Values,
+  direction: Stream['direction'],
+) {
   const { channel, brain, outcome, state, since, until } = filter;
   const isUnusual = outcome !== null && outcome !== 'reply' && state !== 'dead';
   const found = [
@@ -318,6 +349,9 @@ function streamOf(table: BoxTable, filter: MessageFilter, values: Values) {
     ...(brain === null ? [] : [`brain = ${values.put(brain)}`]),
     ...(outcome === null || isUnusual ? [] : [`outcome = ${values.put(outcome)}`]),
     ...(state === 'answered' ? ['failure IS NULL'] : []),
+    ...(state === 'unanswered'
+      ? [`(failure IS NOT NULL OR outcome = ANY(${values.put(apologies)}))`]
+      : []),
     ...(since === null ? [] : [`accepted_at >= ${values.put(whole(since))}`]),
     ...(until === null ? [] : [`accepted_at < ${values.put(whole(until))}`]),
   ];
@@ -326,6 +360,7 @@ function streamOf(table: BoxTable, filter: MessageFilter, values: Values) {
     columns: table === 'inbox' ? waiting : settled,
     found: found[0] ?? null,
     fits: fits.length === 0 ? null : `(${fits.join(' AND ')})`,
+    direction,
   };
 }
 
@@ -445,5 +480,6 @@ function deliveriesStreamOf(
     columns: columns[table],
     found: state === 'dead' ? 'failure IS NOT NULL' : null,
     fits: looked.length === 0 ? null : `(${looked.join(' AND ')})`,
+    direction: newestFirst,
   };
 }

@@ -79,6 +79,7 @@ const listed = (filter: Partial<MessageFilter>, looks: number, at = page): Case 
   [{ ...anyMessage, ...filter }, at],
   looks,
 ];
+const oldest = { ...page, order: 'oldest' } as const;
 const delivered = (filter: object, looks: number, at = page): Case => [
   'deliveries',
   [{ channel: null, state: null, ...filter }, at],
@@ -104,6 +105,11 @@ const cases: readonly Case[] = [
   listed({ state: 'answered' }, 1_000, behind),
   listed({ state: 'dead' }, 1_000),
   listed({ outcome: 'busy' }, 1_000),
+  listed({ state: 'unanswered' }, 2_000),
+  listed({ state: 'unanswered' }, 2_000, oldest),
+  listed({}, 1_000, oldest),
+  listed({ outcome: 'busy' }, 1_000, oldest),
+  listed({ since: beganAt + middle * everyMs }, 1_000, oldest),
   listed({ brain: 'main' }, 1_000),
   listed({ since: beganAt, until: beganAt + 1_000 }, 1_000),
   listed({ since: beganAt + middle * everyMs, until: beganAt + (middle + 9) * everyMs }, 1_000),

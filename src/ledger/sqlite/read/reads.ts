@@ -1,5 +1,6 @@
 /** All reads of a database, by their names in the reader's contract. */
 import { hourMs, minuteMs } from '../../../lib/durations.ts';
+import { apologies } from '../../../domain/decision.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import {
@@ -26,6 +27,7 @@ import {
   type DeliveryFilter,
   type DeliveryRow,
   type MessageFilter,
+  type MessagePage,
   type MessageRow,
 } from '../../../domain/records.ts';
 import {
@@ -557,40 +559,50 @@ function approvalOf(row: ApprovalListRow): Approval {
 }
 
 /**
- * A row of messages, newest first, in the order of (acceptance, `seq`). The filter picks the index:
- * waiting, dead, an outcome other than a reply, or one brain. Otherwise each channel has its own
- * order, and these are merged.
+ * A row of messages, in the order of (acceptance, `seq`), newest or oldest first. The filter picks
+ * the index: waiting, dead, an outcome other than a reply, no answer, or one brain. Otherwise each
+ * channel has its own order, and these are merged.
  */
 type MessageListRow = MessageSummary & { readonly seq: number };
 
-/** Messages accepted before (at, seq), and at `since` or later. */
-type Span = readonly [at: number, seq: number, since: number];
+/** Messages behind (at, seq) in the order of the list, and within the other end of the span. */
+type Span = readonly [at: number, seq: number, end: number];
 
 const selectMessages =
   'SELECT seq, id, channel, accepted_at AS acceptedAt, state, settled_at AS settledAt, brain, ' +
   'outcome, model FROM inbox INDEXED BY';
-const inSpan =
+const newestSpan =
   '(accepted_at, seq) < (?, ?) AND accepted_at >= ? ORDER BY accepted_at DESC, seq DESC';
-const messageSources = {
-  waiting: `${selectMessages} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
-  dead: `${selectMessages} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
-  unusual: `${selectMessages} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
-  brain: `${selectMessages} inbox_brain WHERE brain = ? AND ${inSpan}`,
-  channel: `${selectMessages} inbox_accepted WHERE channel = ? AND ${inSpan}`,
+const oldestSpan = '(accepted_at, seq) > (?, ?) AND accepted_at < ? ORDER BY accepted_at, seq';
+const sourcesIn = (span: string) => ({
+  waiting: `${selectMessages} inbox_unsettled WHERE state = 0 AND ${span}`,
+  dead: `${selectMessages} inbox_dead_accepted WHERE state = 2 AND ${span}`,
+  unusual: `${selectMessages} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${span}`,
+  apology:
+    `${selectMessages} inbox_unusual ` +
+    `WHERE outcome <> 'reply' AND outcome = ? AND state = 1 AND ${span}`,
+  brain: `${selectMessages} inbox_brain WHERE brain = ? AND ${span}`,
+  channel: `${selectMessages} inbox_accepted WHERE channel = ? AND ${span}`,
+});
+const last = Number.MAX_SAFE_INTEGER;
+const messageOrder = {
+  newest: { sources: sourcesIn(newestSpan), beginning: [last, last], comesBefore: isNewer },
+  oldest: {
+    sources: sourcesIn(oldestSpan),
+    beginning: [-1, -1],
+    comesBefore: (a: MessageListRow, b: MessageListRow) => isNewer(b, a),
+  },
 } as const;
-
-const firstMessage: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
 export function listMessages(
   db: DatabaseSync,
   filter: MessageFilter,
-  request: PageRequest,
+  request: MessagePage,
 ): Page<MessageRow> {
-  const after = keyAfter(request, firstMessage);
+  const { order = 'newest' } = request;
+  const after = keyAfter<[number, number]>(request, [...messageOrder[order].beginning]);
   if (after === null) return emptyPage;
-  const until = filter.until ?? Number.MAX_SAFE_INTEGER;
-  const [at, seq] = after[0] < until ? after : ([until, 0] as const);
-  const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
+  const candidates = candidatesOf(db, filter, order, spanOf(filter, order, after));
   const found = readPage(
     candidates,
     limitOf(request),
@@ -604,6 +616,17 @@ export function listMessages(
   return { rows, next: found.next === null ? null : nextOf(found.next) };
 }
 
+/** One range of the index: the page's place, or the end of the filter's span if it is closer. */
+function spanOf(
+  { since, until }: MessageFilter,
+  order: keyof typeof messageOrder,
+  [at, seq]: [number, number],
+): Span {
+  const [from, before] = [since ?? 0, until ?? last];
+  if (order === 'oldest') return at < from ? [from, -1, before] : [at, seq, before];
+  return at < before ? [at, seq, from] : [before, 0, from];
+}
+
 function messageKey({ acceptedAt, seq }: MessageListRow): PageKey {
   return [acceptedAt, seq];
 }
@@ -611,20 +634,25 @@ function messageKey({ acceptedAt, seq }: MessageListRow): PageKey {
 function candidatesOf(
   db: DatabaseSync,
   filter: MessageFilter,
+  order: keyof typeof messageOrder,
   span: Span,
 ): Iterable<MessageListRow> {
   const read = (sql: string, ...values: (string | number)[]): Iterable<MessageListRow> =>
     db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<MessageListRow>;
   const { state, outcome, brain } = filter;
-  if (state === 'waiting' && fewWait(db)) return read(messageSources.waiting, ...span);
-  if (state === 'dead') return read(messageSources.dead, ...span);
-  if (outcome !== null && outcome !== 'reply')
-    return read(messageSources.unusual, outcome, ...span);
-  if (brain !== null) return read(messageSources.brain, brain, ...span);
+  const { sources, comesBefore } = messageOrder[order];
+  if (state === 'waiting' && fewWait(db)) return read(sources.waiting, ...span);
+  if (state === 'dead') return read(sources.dead, ...span);
+  if (outcome !== null && outcome !== 'reply') return read(sources.unusual, outcome, ...span);
+  if (state === 'unanswered') {
+    const sorry = apologies.map((apology) => read(sources.apology, apology, ...span));
+    return merge([read(sources.dead, ...span), ...sorry], comesBefore);
+  }
+  if (brain !== null) return read(sources.brain, brain, ...span);
   const channels = channelsOfMessages(db).filter((key) => isOnChannel(key, filter.channel));
   return merge(
-    channels.map((key) => read(messageSources.channel, key, ...span)),
-    isNewer,
+    channels.map((key) => read(sources.channel, key, ...span)),
+    comesBefore,
   );
 }
 
