@@ -107,7 +107,7 @@ browserTest(
     const view = await stage.open();
     const { page } = view;
     await page.goto('/ui?view=messages&channel=webhook');
-    await page.getByText('Times are in UTC.').waitFor();
+    await page.getByText('Times in UTC').waitFor();
     await page.getByLabel('Accepted in').selectOption('range');
     await page.getByLabel('From', { exact: true }).fill('2026-01-01T00:05:00');
     await page.getByLabel('To', { exact: true }).fill('2026-01-01T00:03:00');

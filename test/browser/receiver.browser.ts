@@ -46,6 +46,30 @@ browserTest(
 );
 
 browserTest(
+  'a receiver that refuses some replies is a notice with its share, and nothing is red',
+  startOperatorStage,
+  async (it) => {
+    it.site.receiver.script.push(200, 200, 200, ...Array<number>(200).fill(422));
+    const view = await it.open();
+    const { page } = view;
+    await page.goto('/ui');
+    await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
+    await sayTo(it.site, 'a', 'b', 'c');
+    await it.site.receiver.waitFor(3);
+    await sayTo(it.site, 'd', 'e', 'f');
+    const words = 'Working, but some replies on webhook do not arrive';
+    await page.getByRole('heading', { name: words }).waitFor();
+    const notice = page.getByRole('listitem').filter({ hasText: 'to deliver on webhook' });
+    await notice.getByText('Notice').waitFor();
+    await notice.getByText(/of \d+ tries to deliver on webhook were refused with 422/).waitFor();
+    await notice.getByText(/Read in the receiver's log why .+ Dead letters/).waitFor();
+    assert.equal(await page.getByText('Urgent').count(), 0);
+    await view.assertAccessible();
+    await view.assertFits();
+  },
+);
+
+browserTest(
   'once the receiver is back, its replies are tried at once: one, then all',
   startOperatorStage,
   async (it) => {

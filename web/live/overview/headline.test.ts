@@ -247,6 +247,9 @@ falseAlarm('a receiver that comes and goes every four seconds', someFail, (it, m
   if (every(500, ms)) it.reply(webhook, (now) => (isAway(now) ? 'unreachable' : 'arrives'));
 });
 falseAlarm('nobody writes at all', null, () => undefined);
+falseAlarm('one try that hangs', null, (it, ms) => {
+  if (every(4_000, ms)) it.reply(webhook, (now) => (now === breaks ? 'silent' : 'arrives'));
+});
 
 // Models and brains.
 
@@ -341,7 +344,7 @@ falseAlarm(
 const long = messages('main', 1_000, () => 'context_overflow');
 falseAlarm('conversations that are too long for the model', null, long);
 falseAlarm(
-  'a budget that is used up',
+  'calls that do not fit a budget',
   null,
   messages('main', 1_000, () => 'over_budget'),
 );
@@ -363,6 +366,13 @@ falseAlarm(
     model === big && asked++ % 3 === 0 ? 'overloaded' : 'answer',
   ),
 );
+falseAlarm('three calls in a row that fail, of four a second', null, (it, ms) => {
+  const isSlip = ms >= breaks && ms < breaks + 750;
+  messages('main', 250, () => (isSlip ? 'server_error' : 'answer'))(it, ms);
+});
+falseAlarm('a model that is asked once, after minutes of silence', null, (it, ms) => {
+  if (ms === ends - 60_000) it.message('main', () => ['answer', 4_000]);
+});
 
 // Channels and the storage.
 
