@@ -94,7 +94,7 @@ test('the parameters of a path are decoded once and come to the ledger as they w
   await asked('DELETE', '/api/v1/brains/a%20b/notes');
   assert.deepEqual(calls.at(-1), ['clearNotes', { kind: 'brain', brain: 'a b' }]);
   await asked('GET', '/api/v1/messages?brain=a%2Bb+c%2541');
-  const asks = { after: null, limit: 100 };
+  const asks = { after: null, limit: 100, order: 'newest' };
   assert.deepEqual(calls.at(-1), ['messages', { ...anyMessage, brain: 'a+b c%41' }, asks]);
   await asked('GET', '/api/v1/dead-letters?after=%57%31%30&limit=500');
   assert.deepEqual(calls.at(-1), ['deadLetters', { after: 'W10', limit: 500 }]);

@@ -410,10 +410,10 @@ const linesMost: Record<string, number> = {
   // of the block `completions`, beside which channels and routes may be absent. A model in the
   // place of another is replaced.
   'src/config': 8_010,
-  'src/domain': 4_980,
+  'src/domain': 5_010,
   // Lists have the first line of each text, go from the first message on, too, and have those
   // without an answer as one.
-  'src/ledger': 27_760,
+  'src/ledger': 27_800,
   'src/lib': 5_880,
   'src/main.ts': 150,
   // A message takes its route when it is accepted. A request has a turn of its own.
