@@ -102,13 +102,39 @@ browserTest('a stranger is let in by their code, and removed', startOperatorStag
   await view.assertAccessible();
   telegram.say(ann, 'hello');
   await telegram.waitForSent(2);
+  const dialog = page.getByRole('dialog');
+  await list.getByRole('button', { name: 'Forget this person' }).click();
+  await dialog.getByText('svc deletes everything that Ann wrote on Telegram').waitFor();
+  await view.assertAccessible();
+  await dialog.getByRole('button', { name: 'Forget this person' }).click();
+  await page.getByText(/^svc deleted \d+ messages? of Ann\.$/).waitFor();
+  await dialog.waitFor({ state: 'detached' });
   await tabTo(page, /^Remove Ann$/);
   await page.keyboard.press('Enter');
-  const dialog = page.getByRole('dialog');
   await dialog.getByText('is a stranger on Telegram again').waitFor();
   await view.assertAccessible();
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await page.getByText('Nobody was let in by a code').waitFor();
+});
+
+browserTest('a person is forgotten from the page of a message', startOperatorStage, async (it) => {
+  const { receiver, say } = it.site;
+  await say('one', 'lobby');
+  await say('two', 'hall');
+  await receiver.waitFor(2);
+  const { page } = await it.open();
+  await page.goto('/ui?view=messages');
+  await signIn(page);
+  await page.getByText('2 messages.').waitFor();
+  for (const key of ['j', 'Enter']) await page.keyboard.press(key);
+  await page.getByRole('button', { name: 'Forget this person' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Keep it' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Forget this person' }).click();
+  await dialog.getByRole('button', { name: 'Forget this person' }).click();
+  await page.waitForURL(/view=messages$/);
+  await page.getByText('None so far.').waitFor();
 });
 
 async function startReadOnly(): Promise<Site> {

@@ -5,11 +5,13 @@ import type { Story } from '../../../src/domain/story.ts';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
+import { goTo } from '../../kit/place.ts';
 import { State } from '../../kit/state.tsx';
 import { useToken } from '../../kit/token.ts';
 import { some } from '../../kit/words.ts';
 import { askToSignIn, useWayIn } from '../../kit/ways-in.tsx';
 import { boxWords } from '../dead-letters/letter-words.ts';
+import { ForgetPerson } from '../people/forget-person.tsx';
 import { ConversationOf, SenderOf } from './conversation-of.tsx';
 import { deliveriesIn, lettersIn } from './of-story.ts';
 import { useOrigin } from './origins.ts';
@@ -68,7 +70,16 @@ function Whose({ story: { id, channel, state, trace } }: { readonly story: Story
   return (
     <>
       <Entry name="From">
-        <SenderOf message={id} />
+        <span className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+          <SenderOf message={id} />
+          {origin?.sender == null ? null : (
+            <ForgetPerson
+              channel={origin.channel}
+              sender={origin.sender}
+              onDone={() => goTo({ view: 'messages' }, { replace: true })}
+            />
+          )}
+        </span>
       </Entry>
       {hasConversation ? (
         <Entry name="Conversation">

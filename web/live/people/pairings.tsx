@@ -12,8 +12,9 @@ import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { visible } from '../../kit/visible.ts';
-import { ago, ahead } from '../../kit/words.ts';
+import { ago, ahead, some } from '../../kit/words.ts';
 import { useRefresh } from '../use-refresh.ts';
+import { ForgetPerson } from './forget-person.tsx';
 
 /** People whom a code let in, and open pairing requests with their codes. */
 export function Pairings() {
@@ -21,16 +22,24 @@ export function Pairings() {
   useRefresh(['message_turned_away', 'operator_wrote'], again);
   const [leaving, setLeaving] = useState<Pairing | null>(null);
   const now = useNow();
+  const [forgotten, setForgotten] = useState<string | null>(null);
+  const noteForgotten = ({ name, sender }: Pairing, deleted: number): void => {
+    const amount = deleted === 0 ? 'kept no message' : `deleted ${some(deleted, 'message')}`;
+    setForgotten(`svc ${amount} of ${visible(name ?? sender)}.`);
+  };
   return (
     <>
       <AdmitForm onDone={again} />
+      <div role="status">
+        {forgotten === null ? null : <Notice tone="good">{forgotten}</Notice>}
+      </div>
       <Refusal refused={refused} />
       {value === null ? (
         refused === null && <p className="text-soft">Asking …</p>
       ) : (
         <Table
           name="Let in by a code"
-          columns={columnsAt(now, setLeaving)}
+          columns={columnsAt(now, setLeaving, noteForgotten)}
           rows={value.rows}
           keyOf={({ channel, sender }) => `${channel} ${sender}`}
           none={noneYet}
@@ -107,6 +116,7 @@ function AdmitForm({ onDone }: { readonly onDone: () => void }) {
 const columnsAt = (
   now: number,
   onRemove: (pairing: Pairing) => void,
+  onForgotten: (pairing: Pairing, deleted: number) => void,
 ): readonly Column<Pairing>[] => [
   { title: 'Name', cell: ({ name }) => (name === null ? '–' : <AsWritten text={name} />) },
   { title: 'Sender', cell: ({ sender }) => <AsWritten text={sender} /> },
@@ -129,14 +139,23 @@ const columnsAt = (
   {
     title: 'Change',
     cell: (pairing) => (
-      <Button
-        small
-        kind="danger"
-        aria-label={`Remove ${visible(pairing.name ?? pairing.sender)}`}
-        onClick={() => onRemove(pairing)}
-      >
-        Remove …
-      </Button>
+      <span className="flex flex-wrap gap-2">
+        <Button
+          small
+          kind="danger"
+          aria-label={`Remove ${visible(pairing.name ?? pairing.sender)}`}
+          onClick={() => onRemove(pairing)}
+        >
+          Remove …
+        </Button>
+        {pairing.state === 'asking' ? null : (
+          <ForgetPerson
+            channel={pairing.channel}
+            sender={{ id: pairing.sender, name: pairing.name }}
+            onDone={(deleted) => onForgotten(pairing, deleted)}
+          />
+        )}
+      </span>
     ),
   },
 ];
