@@ -66,7 +66,7 @@ browserTest(
     await first.waitFor();
     assert.equal(await viewsAudited(site), 2, 'another person may have signed in');
     await page.reload();
-    await signIn(page);
+    await page.getByRole('button', { name: show, exact: true }).waitFor();
     assert.equal(await page.getByText('do you open?').count(), 0, 'a load forgets the switch');
     await press(page, show);
     await first.waitFor();

@@ -64,7 +64,7 @@ browserTest(
     await page.getByText('200 messages and older ones.').waitFor();
     await press(page, 'First messages');
     await page.getByText('10 messages.').waitFor();
-    await message(page, 0).getByText('1 Jan 2026, 00:00:00').waitFor();
+    await message(page, 0).filter({ hasText: '00:00:00' }).waitFor();
     await press(page, 'Newer messages');
     await page.getByText('200 messages and older ones.').waitFor();
     await message(page, 209).waitFor();
