@@ -62,7 +62,7 @@ browserTest(
     const { page } = view;
     await openDead(page);
     await signIn(page);
-    await page.getByRole('link', { name: /^Delivery .*may need you$/ }).waitFor();
+    await page.getByRole('link', { name: /^Dead letters .*may need you$/ }).waitFor();
     await page
       .getByRole('button', { name: /^Open gone/ })
       .first()

@@ -102,7 +102,6 @@ browserTest('where svc works alone, no page of instances is offered', startAlone
   const { page } = view;
   await page.goto('/ui');
   await page.getByRole('heading', { name: 'Channels' }).waitFor();
-  await page.getByRole('link', { name: 'Settings' }).click();
   const [link, views] = [
     page.getByRole('link', { name: 'Instances' }),
     page.getByRole('navigation').getByRole('link'),

@@ -15,7 +15,7 @@ export function Panel({
   return (
     <section aria-labelledby={id} className="flex flex-col gap-2">
       <div className="flex flex-wrap items-baseline justify-between gap-2">
-        <h2 id={id} className="min-w-0 text-base wrap-anywhere">
+        <h2 id={id} className="min-w-0 wrap-anywhere">
           <AsWritten text={title} />
         </h2>
         {aside}

@@ -36,7 +36,7 @@ export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: P
         <thead className="text-left text-soft">
           <tr>
             {columns.map(({ title, number }) => (
-              <th key={title} scope="col" className={`px-3 py-2 font-medium ${sideOf(number)}`}>
+              <th key={title} scope="col" className={`px-3 py-1.5 font-medium ${sideOf(number)}`}>
                 {title}
               </th>
             ))}
@@ -45,12 +45,12 @@ export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: P
         <tbody>
           {rows.map((row) => (
             <Fragment key={keyOf(row)}>
-              <tr className="border-t border-line align-top">
+              <tr className="border-t border-line align-baseline">
                 {columns.map(({ title, number, cell }) => (
                   <td
                     key={title}
                     data-title={title}
-                    className={`px-3 py-2 ${nameLook} ${sideOf(number)}`}
+                    className={`px-3 py-1.5 ${nameLook} ${sideOf(number)}`}
                   >
                     {cell(row)}
                   </td>

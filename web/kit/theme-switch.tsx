@@ -1,20 +1,32 @@
 import { themes, useTheme, type Theme } from './theme.ts';
 
-/** Selects light, dark, or the system's theme. */
+/** A half moon, a sun and a moon, on a grid of 24. */
+const icons: Readonly<Record<Theme, string>> = {
+  system: 'M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18',
+  light:
+    'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8M12 2v3m0 14v3M2 12h3m14 0h3M5 5l2 2m10 10 2 2M5 19l2-2M17 7l2-2',
+  dark: 'M20 14A8.5 8.5 0 0 1 10 4a8.5 8.5 0 1 0 10 10z',
+};
+
+/** Goes from the system's theme to light, to dark, and back. */
 export function ThemeSwitch() {
   const [theme, setTheme] = useTheme();
+  const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
   return (
-    <label className="flex items-center gap-1.5 text-sm text-soft">
-      <span>Theme</span>
-      <select
-        value={theme}
-        onChange={(event) => setTheme(event.target.value as Theme)}
-        className="min-h-7 rounded-md border border-edge bg-card px-1.5 text-ink"
+    <button
+      type="button"
+      aria-label={`Theme: ${theme}`}
+      title={`Theme: ${theme}. Press for ${next}.`}
+      onClick={() => setTheme(next)}
+      className="grid size-7 place-items-center rounded-md text-soft hover:bg-raised hover:text-ink"
+    >
+      <svg
+        viewBox="0 0 24 24"
+        aria-hidden="true"
+        className="size-4.5 fill-none stroke-current stroke-2"
       >
-        {themes.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-    </label>
+        <path d={icons[theme]} className={theme === 'system' ? '[fill-opacity:0.4]' : ''} />
+      </svg>
+    </button>
   );
 }

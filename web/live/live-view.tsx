@@ -6,7 +6,12 @@ import { PageFrame } from '../kit/frame.tsx';
 import { late, loadAhead } from '../kit/late.tsx';
 import { usePlace } from '../kit/place.ts';
 import { useStorage, useWatch, useGone } from '../kit/watch.ts';
-import { Navigation, WithinGroup, type NavigationGroup } from './navigation/navigation.tsx';
+import {
+  Navigation,
+  SideNavigation,
+  WithinGroup,
+  type NavigationGroup,
+} from './navigation/navigation.tsx';
 import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
 import { Search } from './search/search.tsx';
@@ -100,9 +105,12 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
 function navigationOf(isShared: boolean): readonly NavigationGroup[] {
   return groups.map((title) => {
     const inside = views.filter(({ group }) => group === title);
-    const entries = inside.filter(
-      ({ under, ofShared }) => under === undefined && (isShared || ofShared !== true),
-    );
+    const entries = inside
+      .filter(({ under, ofShared }) => under === undefined && (isShared || ofShared !== true))
+      .map(({ name, title: entryTitle }) => {
+        const below = inside.filter(({ under }) => under === name);
+        return { name, title: entryTitle, views: [name, ...below.map((view) => view.name)] };
+      });
     return { title, entries, views: inside.map(({ name }) => name) };
   });
 }
@@ -124,6 +132,7 @@ export function LiveView() {
       <PageFrame
         title="svc"
         navigation={<Navigation {...where} />}
+        side={<SideNavigation {...where} />}
         aside={
           <>
             <Search views={entries} />

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Asking } from '../kit/asking.tsx';
 import { Button } from '../kit/button.tsx';
 import { Refusal } from '../kit/notice.tsx';
 import { some } from '../kit/words.ts';
@@ -16,7 +17,7 @@ export function Paged<Row>({ pages: { rows, refused, older }, words, children }:
   return (
     <>
       <Refusal refused={refused} />
-      {rows === null ? refused === null && <p className="text-soft">Asking …</p> : children(rows)}
+      {rows === null ? refused === null && <Asking /> : children(rows)}
       {rows === null || (rows.length === 0 && older === null) ? null : (
         <p className="flex flex-wrap items-center gap-3 text-sm text-soft">
           {some(rows.length, ...words)}

@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from 'react';
+import { Asking } from '../kit/asking.tsx';
 import { Button } from '../kit/button.tsx';
 import { Refusal } from '../kit/notice.tsx';
 import { bearerOf, useToken } from '../kit/token.ts';
@@ -51,9 +52,7 @@ function Hidden<T>({
       {wanted ? (
         <>
           <Refusal refused={refused} />
-          {value === null
-            ? refused === null && <p className="text-soft">Asking …</p>
-            : shows(value)}
+          {value === null ? refused === null && <Asking /> : shows(value)}
         </>
       ) : null}
     </div>

@@ -1,4 +1,5 @@
 import type { ConfigNames } from '../../../src/admin/admin.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
@@ -15,11 +16,7 @@ export function Configuration() {
     <>
       <Panel title="Configuration in use">
         <Refusal refused={refused} />
-        {value === null ? (
-          refused === null && <p className="text-soft">Asking …</p>
-        ) : (
-          <Names names={value} />
-        )}
+        {value === null ? refused === null && <Asking /> : <Names names={value} />}
         <OperatorOnly may="see its text, or restore an earlier one">{null}</OperatorOnly>
       </Panel>
       <OfOperator />

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { ConfigInUse, ConfigRow } from '../../../src/config/config-control.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -31,7 +32,7 @@ function Shown() {
       <Panel title="History">
         <Refusal refused={history.refused} />
         {history.value === null || now.value === null ? (
-          history.refused === null && <p className="text-soft">Asking …</p>
+          history.refused === null && <Asking />
         ) : (
           <History rows={history.value.rows} now={now.value} onRestored={again} />
         )}

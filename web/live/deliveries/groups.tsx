@@ -2,6 +2,7 @@ import { channelName } from '../../../src/channels/registry.ts';
 import { useEffect, useRef, useState } from 'react';
 import type { DeferredGroup } from '../../../src/domain/records.ts';
 import { registeredNameOf, type ChannelKey } from '../../../src/domain/ids.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -46,7 +47,7 @@ export function Groups({ channel, now }: Props) {
           <State tone={receiverTone(one)}>{receiverCause(one, now)}</State>
         </p>
       ))}
-      {value === null && refused === null ? <p className="text-soft">Asking …</p> : null}
+      {value === null && refused === null ? <Asking /> : null}
       {value !== null && rows.length === 0 ? (
         <p className="text-soft">
           {failing.length === 0 ? <State tone="good">Nothing failed.</State> : null} No reply waits

@@ -1,3 +1,4 @@
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -40,7 +41,7 @@ export function FlowMap() {
     >
       <Refusal refused={refused} />
       {status === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <OfBefore when={refused !== null}>
           {isWide ? (

@@ -1,5 +1,6 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
@@ -19,7 +20,7 @@ export function Instances() {
     <>
       <Refusal refused={refused} />
       {status === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <OfBefore when={refused !== null}>
           <Panel title="Instances">

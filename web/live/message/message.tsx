@@ -6,6 +6,7 @@ import { endingOf, remediesOf } from '../../../src/domain/ending.ts';
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { endOf, timelineOf, unexplainedIn } from '../../../src/domain/timeline.ts';
 import { describeSpentIn, summaryOf } from '../../../src/domain/trace.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
@@ -40,7 +41,7 @@ export function MessagePage() {
       <Refusal refused={refused} />
       {path === null ? <Notice>Choose a message from the list.</Notice> : null}
       {story === null ? (
-        path !== null && refused === null && <p className="text-soft">Asking …</p>
+        path !== null && refused === null && <Asking />
       ) : (
         <StoryView story={story} />
       )}

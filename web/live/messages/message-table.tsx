@@ -141,8 +141,8 @@ const columns =
 /** With the sender and the conversation. */
 const operatorColumns =
   grid +
-  'sm:grid-cols-[6rem_minmax(7rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
-  'lg:grid-cols-[6rem_minmax(8rem,1fr)_repeat(4,minmax(0,1fr))_minmax(0,1.3fr)_5rem]';
+  'sm:grid-cols-[6rem_minmax(9rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
+  'lg:grid-cols-[6rem_minmax(11rem,1.2fr)_repeat(4,minmax(0,1fr))_minmax(0,1.3fr)_5rem]';
 
 const useColumns = (): string =>
   useToken(({ token }) => token !== null) ? operatorColumns : columns;

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ConfigInUse } from '../../../src/config/config-control.ts';
 import type { ModelProbe } from '../../../src/admin/model-probes.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -37,7 +38,7 @@ export function ModelPage() {
     <>
       <Refusal refused={refused} />
       {status === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <OfBefore when={refused !== null}>
           <Shown key={id} name={id} status={status} onOther={setOther} />

@@ -4,10 +4,16 @@ import { useNow } from '../../kit/use-now.ts';
 import { some } from '../../kit/words.ts';
 import { concernsOf } from '../overview/concerns.ts';
 import { useStatus } from '../status.tsx';
+import { useMedia } from '../use-media.ts';
 import { badgesOf, type Badge } from './badges.ts';
 
 /** A view's name and title in the navigation. */
-export type NavigationEntry = { readonly name: string; readonly title: string };
+export type NavigationEntry = {
+  readonly name: string;
+  readonly title: string;
+  /** The view, and those that it links to. */
+  readonly views: readonly string[];
+};
 
 /** Views that belong together. The link of the group leads to the first one. */
 export type NavigationGroup = {
@@ -23,9 +29,43 @@ type Props = {
   readonly current: string;
 };
 
-/** Links to every group. */
+const isWide = '(min-width: 80rem)';
+
+/** Links to every view, beside the content of a wide screen. */
+export function SideNavigation({ groups, current }: Props) {
+  const entries = groups.flatMap((group) => group.entries);
+  const badges = useBadges(entries);
+  if (!useMedia(isWide)) return null;
+  return (
+    <nav aria-label="Views" className="w-44 border-e border-line text-sm">
+      <div className="sticky top-0 flex flex-col gap-3 p-2">
+        {groups.map((group) => (
+          <div key={group.title} className="flex flex-col">
+            {group.entries.length === 1 ? null : (
+              <p className="px-2 text-xs text-soft">{group.title}</p>
+            )}
+            {group.entries.map((entry) => (
+              <Link
+                key={entry.name}
+                to={{ view: entry.name }}
+                current={entry.name === current ? 'page' : undefined}
+                className={`flex items-center justify-between gap-1.5 ${look}`}
+              >
+                {entry.title}
+                <Mark badge={badges[entries.indexOf(entry)] ?? null} />
+              </Link>
+            ))}
+          </div>
+        ))}
+      </div>
+    </nav>
+  );
+}
+
+/** Links to every group, above the content of other screens. */
 export function Navigation({ groups, current }: Props) {
   const badges = useBadges(groups);
+  if (useMedia(isWide)) return null;
   return (
     <nav
       aria-label="Views"
@@ -49,6 +89,7 @@ export function Navigation({ groups, current }: Props) {
 /** Links to the other views of the shown group, if it has any. */
 export function WithinGroup({ groups, current }: Props) {
   const group = groups.find(({ views }) => views.includes(current));
+  if (useMedia(isWide)) return null;
   if (group === undefined || group.entries.length < 2) return null;
   return (
     <nav aria-label={group.title} className="-mt-2 flex flex-wrap gap-0.5 text-sm">
@@ -80,7 +121,9 @@ const look =
   '[&[aria-current]]:bg-accent-ground [&[aria-current]]:font-medium ' +
   'forced-colors:[&[aria-current]]:underline';
 
-function useBadges(groups: readonly NavigationGroup[]): readonly (Badge | null)[] {
+function useBadges(
+  groups: readonly { readonly views: readonly string[] }[],
+): readonly (Badge | null)[] {
   const { value: status, refused } = useStatus();
   const now = useNow();
   if (status === null || refused !== null) return [];

@@ -1,4 +1,5 @@
 import type { Status } from '../../../src/admin/admin.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import type { Refused } from '../../kit/api.ts';
 import { Link } from '../../kit/link.tsx';
@@ -23,7 +24,7 @@ export function Overview() {
     if (kind === 'channel_changed' || kind === 'plan_used') again();
   });
   if (status === null) {
-    return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
+    return refused === null ? <Asking /> : <Refusal refused={refused} />;
   }
   const isOfNow = refused === null;
   return (

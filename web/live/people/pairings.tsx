@@ -1,6 +1,7 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import { useState, type FormEvent } from 'react';
 import type { Pairing } from '../../../src/domain/gate.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ask } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
@@ -35,7 +36,7 @@ export function Pairings() {
       </div>
       <Refusal refused={refused} />
       {value === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <Table
           name="Let in by a code"

@@ -1,5 +1,6 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import type { TurnedAway, TurnedAwayReason } from '../../../src/domain/gate.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -52,7 +53,7 @@ function TurnedAwayList() {
     <>
       <Refusal refused={refused} />
       {value === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <Table
           name="Turned away"

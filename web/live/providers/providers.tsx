@@ -2,6 +2,7 @@ import { NoBrain } from '../next-step.tsx';
 import { formatModelName, describeProvider } from '../../../src/domain/model-words.ts';
 import type { BrainStatus } from '../../../src/admin/admin.ts';
 import type { ProviderStatus } from '../../../src/admin/model-probes.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
@@ -22,7 +23,7 @@ export function Providers() {
     <>
       <Refusal refused={refused} />
       {status === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <OfBefore when={refused !== null}>
           <Panel title="Providers">

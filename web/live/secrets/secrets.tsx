@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { SecretList, SecretRow, SecretStore } from '../../../src/admin/secret-control.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { useApplication } from '../../kit/application.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
@@ -43,7 +44,7 @@ function Shown() {
     <>
       <Refusal refused={refused} />
       {value === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <>
           <Store store={value.store} onAgain={again} />

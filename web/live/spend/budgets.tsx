@@ -1,4 +1,5 @@
 import type { BudgetsSummary, LimitSummary } from '../../../src/admin/spend.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -16,7 +17,7 @@ export function Budgets() {
     <Panel title="Budgets today">
       <Refusal refused={refused} />
       {budgets === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : budgets.rows.length === 0 ? (
         <NoBudget />
       ) : (
