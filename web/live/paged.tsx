@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { Asking } from '../kit/asking.tsx';
 import { Button } from '../kit/button.tsx';
-import { Refusal } from '../kit/notice.tsx';
 import { some } from '../kit/words.ts';
 import type { Pages } from './use-pages.ts';
 
@@ -16,8 +15,8 @@ type Props<Row> = {
 export function Paged<Row>({ pages: { rows, refused, older }, words, children }: Props<Row>) {
   return (
     <>
-      <Refusal refused={refused} />
-      {rows === null ? refused === null && <Asking /> : children(rows)}
+      <Asking value={rows} refused={refused} />
+      {rows === null ? null : children(rows)}
       {rows === null || (rows.length === 0 && older === null) ? null : (
         <p className="flex flex-wrap items-center gap-3 text-sm text-soft">
           {some(rows.length, ...words)}

@@ -1,7 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { Asking } from '../kit/asking.tsx';
 import { Button } from '../kit/button.tsx';
-import { Refusal } from '../kit/notice.tsx';
 import { bearerOf, useToken } from '../kit/token.ts';
 import { useAsked } from '../kit/use-asked.ts';
 import { askToSignIn, useWayIn } from '../kit/ways-in.tsx';
@@ -51,8 +50,8 @@ function Hidden<T>({
       </Button>
       {wanted ? (
         <>
-          <Refusal refused={refused} />
-          {value === null ? refused === null && <Asking /> : shows(value)}
+          <Asking value={value} refused={refused} />
+          {value === null ? null : shows(value)}
         </>
       ) : null}
     </div>

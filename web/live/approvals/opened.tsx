@@ -1,8 +1,8 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import type { ApprovalRow, ApprovalText } from '../../../src/domain/approval.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
-import { Refusal } from '../../kit/notice.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { moment } from '../../kit/words.ts';
 import { ConversationOf } from '../links/conversation-of.tsx';
@@ -30,7 +30,7 @@ export function OpenedApproval({ row, onWish }: Props) {
 function Asked({ row: { id, state, tool }, onWish }: Props) {
   const { value, refused } = useAsked<ApprovalText>(`approvals/${encodeURIComponent(id)}`);
   if (value === null) {
-    return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
+    return <Asking refused={refused} />;
   }
   return (
     <>

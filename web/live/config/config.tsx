@@ -1,6 +1,5 @@
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { Asking } from '../../kit/asking.tsx';
-import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { OperatorOnly } from '../operator-only.tsx';
@@ -15,8 +14,8 @@ export function Configuration() {
   return (
     <>
       <Panel title="Configuration in use">
-        <Refusal refused={refused} />
-        {value === null ? refused === null && <Asking /> : <Names names={value} />}
+        <Asking value={value} refused={refused} />
+        {value === null ? null : <Names names={value} />}
         <OperatorOnly may="see its text, or restore an earlier one">{null}</OperatorOnly>
       </Panel>
       <OfOperator />

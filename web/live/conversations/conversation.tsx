@@ -3,6 +3,7 @@ import { channelName } from '../../../src/channels/registry.ts';
 import type { ConversationText, TurnText, ConversationKey } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
 import { cutReasons } from '../../../src/domain/trace.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -39,7 +40,7 @@ export function Conversation({ id }: { readonly id: string }) {
       </p>
       <Refusal refused={refused} />
       {value === null || isGone ? (
-        refused === null && <p className="text-soft">Asking …</p>
+        refused === null && <Asking />
       ) : (
         <>
           <Panel

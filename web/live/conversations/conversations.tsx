@@ -4,6 +4,7 @@ import { channelName } from '../../../src/channels/registry.ts';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { useKept } from '../../kit/entry.ts';
@@ -68,10 +69,8 @@ function Counts() {
   );
   return (
     <Panel title="Conversations">
-      <Refusal refused={refused} />
-      {value === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
-      ) : (
+      <Asking value={value} refused={refused} />
+      {value === null ? null : (
         <Table
           name="Conversations of each channel"
           columns={countColumns}
@@ -99,10 +98,8 @@ function List() {
   const next = value?.next ?? null;
   return (
     <>
-      <Refusal refused={refused} />
-      {value === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
-      ) : (
+      <Asking value={value} refused={refused} />
+      {value === null ? null : (
         <Table
           name="Conversations"
           columns={columns}

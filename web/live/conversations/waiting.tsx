@@ -1,6 +1,7 @@
 /** The waiting messages of a conversation under takeover, and the answer to them. */
 import { useId, useRef, useState } from 'react';
 import type { Media } from '../../../src/domain/message.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
@@ -57,7 +58,7 @@ export function Waiting({ path, read, counted, written, onWrite, done }: Props) 
         ) : null}
       </div>
       {wanted ? <Refusal refused={refused} /> : null}
-      {wanted && rows === null && refused === null ? <p className="text-soft">Asking …</p> : null}
+      {wanted && rows === null && refused === null ? <Asking /> : null}
       {wanted && rows !== null ? (
         <>
           <Messages rows={rows} />

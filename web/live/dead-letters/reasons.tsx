@@ -1,4 +1,5 @@
 import type { DeadLetterReason } from '../../../src/domain/story.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
@@ -23,7 +24,7 @@ export function Reasons({ asked: { value, refused }, narrowing, onWish }: Props)
   return (
     <>
       <Refusal refused={refused} />
-      {value === null && refused === null ? <p className="text-soft">Asking …</p> : null}
+      {value === null && refused === null ? <Asking /> : null}
       {value !== null && groups.length === 0 ? (
         <p className="text-soft">
           <State tone="good">None.</State> Everything that was accepted was answered, and every

@@ -1,7 +1,6 @@
 import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
-import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { PageLink } from '../../kit/page-link.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -39,10 +38,8 @@ export function FlowMap() {
       title="Flow"
       aside={<span className="text-sm text-soft">Answered, and asked, in the last minute.</span>}
     >
-      <Refusal refused={refused} />
-      {status === null ? (
-        refused === null && <Asking />
-      ) : (
+      <Asking value={status} refused={refused} />
+      {status === null ? null : (
         <OfBefore when={refused !== null}>
           {isWide ? (
             <Drawing graph={graphOf(status, routes?.rows)} {...{ rates, canEdit }} />

@@ -2,7 +2,6 @@ import { channelName } from '../../../src/channels/registry.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
-import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
@@ -18,10 +17,8 @@ export function Instances() {
   const now = refused === null ? clock : (answeredAt ?? clock);
   return (
     <>
-      <Refusal refused={refused} />
-      {status === null ? (
-        refused === null && <Asking />
-      ) : (
+      <Asking value={status} refused={refused} />
+      {status === null ? null : (
         <OfBefore when={refused !== null}>
           <Panel title="Instances">
             <p className="max-w-prose text-soft">

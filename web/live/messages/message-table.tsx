@@ -142,7 +142,7 @@ const columns =
 const operatorColumns =
   grid +
   'sm:grid-cols-[6rem_minmax(9rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
-  'lg:grid-cols-[6rem_minmax(11rem,1.2fr)_repeat(4,minmax(0,1fr))_minmax(0,1.3fr)_5rem]';
+  'lg:grid-cols-[6rem_minmax(12.5rem,1.2fr)_repeat(4,minmax(0,1fr))_minmax(0,1.3fr)_5rem]';
 
 const useColumns = (): string =>
   useToken(({ token }) => token !== null) ? operatorColumns : columns;

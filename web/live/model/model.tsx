@@ -36,10 +36,8 @@ export function ModelPage() {
   const [other, setOther] = useState<string | null>(null);
   return (
     <>
-      <Refusal refused={refused} />
-      {status === null ? (
-        refused === null && <Asking />
-      ) : (
+      <Asking value={status} refused={refused} />
+      {status === null ? null : (
         <OfBefore when={refused !== null}>
           <Shown key={id} name={id} status={status} onOther={setOther} />
         </OfBefore>

@@ -3,7 +3,7 @@ import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
 import type { Refused } from '../../kit/api.ts';
 import { Link } from '../../kit/link.tsx';
-import { Notice, Refusal } from '../../kit/notice.tsx';
+import { Notice } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
@@ -24,7 +24,7 @@ export function Overview() {
     if (kind === 'channel_changed' || kind === 'plan_used') again();
   });
   if (status === null) {
-    return refused === null ? <Asking /> : <Refusal refused={refused} />;
+    return <Asking refused={refused} />;
   }
   const isOfNow = refused === null;
   return (

@@ -36,11 +36,11 @@ export function receiverCause(receiver: FailingReceiver, now: number): string {
   const began = since === null ? '' : ` since ${moment(since, now)}`;
   const who =
     type === 'webhook' ? `The receiver of ${channelName(channel)} replies` : channelName(channel);
-  const waits = some(waiting, 'reply waits', 'replies wait');
+  const waits = waiting === 0 ? '' : `; ${some(waiting, 'reply waits', 'replies wait')}`;
   const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
   const hasShare = someArrive === true && minute.failed > 0;
   const what = hasShare ? shareWords(receiver) : `${who} ${doing(receiver)}${began}`;
-  return sentence(`${what}; ${waits}${oldest}`);
+  return sentence(`${what}${waits}${oldest}`);
 }
 
 const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_000) * 1_000);

@@ -7,7 +7,7 @@ import { ask } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { TextField } from '../../kit/field.tsx';
-import { Notice, Refusal } from '../../kit/notice.tsx';
+import { Notice } from '../../kit/notice.tsx';
 import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
@@ -34,10 +34,8 @@ export function Pairings() {
       <div role="status">
         {forgotten === null ? null : <Notice tone="good">{forgotten}</Notice>}
       </div>
-      <Refusal refused={refused} />
-      {value === null ? (
-        refused === null && <Asking />
-      ) : (
+      <Asking value={value} refused={refused} />
+      {value === null ? null : (
         <Table
           name="Let in by a code"
           columns={columnsAt(now, setLeaving, noteForgotten)}

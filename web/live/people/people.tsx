@@ -2,7 +2,6 @@ import { channelName } from '../../../src/channels/registry.ts';
 import type { TurnedAway, TurnedAwayReason } from '../../../src/domain/gate.ts';
 import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
-import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useToken } from '../../kit/token.ts';
@@ -51,10 +50,8 @@ function TurnedAwayList() {
   useRefresh(['message_turned_away'], again);
   return (
     <>
-      <Refusal refused={refused} />
-      {value === null ? (
-        refused === null && <Asking />
-      ) : (
+      <Asking value={value} refused={refused} />
+      {value === null ? null : (
         <Table
           name="Turned away"
           columns={columnsAt(now, isOperator)}

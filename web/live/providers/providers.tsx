@@ -4,7 +4,6 @@ import type { BrainStatus } from '../../../src/admin/admin.ts';
 import type { ProviderStatus } from '../../../src/admin/model-probes.ts';
 import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
-import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
@@ -21,10 +20,8 @@ export function Providers() {
   const now = useNow();
   return (
     <>
-      <Refusal refused={refused} />
-      {status === null ? (
-        refused === null && <Asking />
-      ) : (
+      <Asking value={status} refused={refused} />
+      {status === null ? null : (
         <OfBefore when={refused !== null}>
           <Panel title="Providers">
             <p className="max-w-prose text-soft">

@@ -42,10 +42,8 @@ function Shown() {
   const close = (): void => setDoing(null);
   return (
     <>
-      <Refusal refused={refused} />
-      {value === null ? (
-        refused === null && <Asking />
-      ) : (
+      <Asking value={value} refused={refused} />
+      {value === null ? null : (
         <>
           <Store store={value.store} onAgain={again} />
           <Restart rows={value.rows} />

@@ -1,7 +1,6 @@
 import type { BudgetsSummary, LimitSummary } from '../../../src/admin/spend.ts';
 import { Asking } from '../../kit/asking.tsx';
 import { AsWritten } from '../../kit/as-written.tsx';
-import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
@@ -15,10 +14,8 @@ export function Budgets() {
   const { value: budgets, refused } = useAsked<BudgetsSummary>('spend/budgets', everyMs);
   return (
     <Panel title="Budgets today">
-      <Refusal refused={refused} />
-      {budgets === null ? (
-        refused === null && <Asking />
-      ) : budgets.rows.length === 0 ? (
+      <Asking value={budgets} refused={refused} />
+      {budgets === null ? null : budgets.rows.length === 0 ? (
         <NoBudget />
       ) : (
         <ul aria-label="Budgets today" className="grid gap-3 sm:grid-cols-2">

@@ -1,5 +1,6 @@
 import type { SpendSummary } from '../../../src/admin/spend.ts';
 import type { SpendBy } from '../../../src/domain/spend.ts';
+import { Asking } from '../../kit/asking.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { usePlace } from '../../kit/place.ts';
@@ -44,7 +45,7 @@ function SpendView({ path }: { readonly path: string }) {
   const { value: summary, refused } = useAsked<SpendSummary>(path, everyMs);
   const { days } = useChosen();
   if (summary === null) {
-    return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
+    return <Asking refused={refused} />;
   }
   const { rows, total } = summary;
   if (rows.length === 0 && total.calls === 0) {
